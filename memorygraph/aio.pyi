@@ -26,6 +26,7 @@ from memorygraph.memory.datasets import DatasetName
 from memorygraph.memory.duplicates import Duplicates
 from memorygraph.memory.entities import CreatedEntities, CreatedRelations, Entities
 from memorygraph.memory.evaluation import Evaluation
+from memorygraph.memory.items import ItemKey, ItemWrites, StoredItem
 from memorygraph.memory.merging import MergeReport
 from memorygraph.memory.pages import EntityGraph
 from memorygraph.memory.recall import Kind, Recalled
@@ -282,6 +283,8 @@ class AsyncMemoryGraph:
     @property
     def entities(self) -> AsyncEntities: ...
     @property
+    def items(self) -> AsyncItems: ...
+    @property
     def threads(self) -> AsyncThreads: ...
     async def messages(self, name: str) -> MessageGraph:
         """A conversation as a list of messages, kept in Neo4j; its first message creates it."""
@@ -358,6 +361,22 @@ class AsyncEntities:
         self, text: str, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:
         """The entities whose name, type or observations contain the text in any case, and the relations at them."""
+
+class AsyncItems:
+    """`Items` for asyncio."""
+
+    async def get(self, addresses: Iterable[ItemKey]) -> dict[ItemKey, StoredItem]:
+        """Fetch items; those that are not there are left out."""
+    async def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> Iterator[StoredItem]:
+        """Yield the items of a shelf and of those inside it, in the order of their shelves and keys."""
+    async def list_shelves(self, prefix: str = "") -> list[str]:
+        """List the shelves that begin so and have items."""
+    async def renew(self, items: Iterable[StoredItem]) -> None:
+        """Have items that were read live as long again as when they were stored."""
+    async def write(self, writes: ItemWrites) -> None:
+        """Store and delete items in one transaction, which is one revision of the namespace."""
+    async def recalled(self, ids: Sequence[str]) -> dict[str, StoredItem]:
+        """Fetch the items that a recall found, by the ids of their nodes."""
 
 class AsyncThreads:
     """`Threads` for asyncio."""

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from memorygraph.memory.duplicates import Duplicates
     from memorygraph.memory.entities import Entities
     from memorygraph.memory.evaluation import Evaluation
+    from memorygraph.memory.items import Items
     from memorygraph.memory.merging import MergeReport
     from memorygraph.memory.recall import Kind, Recalled, Recaller
     from memorygraph.memory.remember import Remembered
@@ -1006,6 +1007,13 @@ class MemoryGraph:
         from memorygraph.memory.entities import Entities
 
         return Entities(self.scope)
+
+    @cached_property
+    def items(self) -> Items:
+        """Values by namespaces and keys, as the store of `memorygraph.integrations.langgraph` keeps them."""
+        from memorygraph.memory.items import Items
+
+        return Items(self.scope)
 
     @cached_property
     def threads(self) -> Threads:

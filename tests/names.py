@@ -14,6 +14,7 @@ import pytest
 from memorygraph import MemoryGraph, Provenance
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
+from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.messages.threads import ListElement, NewValues, StateKey, ThreadWrite
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.memory.names import store_names
@@ -83,6 +84,14 @@ def store_every_name(connection: Connection) -> None:
     _forget(MemoryGraph(connection, "names-of-forgetting"))
     store_names(MemoryGraph(connection, "names-of-memory"))
     _store_threads(MemoryGraph(connection, "names-of-threads"))
+    _store_item(MemoryGraph(connection, "names-of-items"))
+
+
+def _store_item(graph: MemoryGraph) -> None:
+    for text in ("u", "v"):
+        writes = ItemWrites()
+        writes.put(ItemKey("names.", "one"), {"text": text}, text, ttl=1e6)
+        graph.items.write(writes)
 
 
 def _store_threads(graph: MemoryGraph) -> None:

@@ -24,6 +24,7 @@ _VALUES: dict[str, Any] = {
     "lemmas": {},
     **{name: list[str]() for name in ("messages", "values", "holds")},
     "limit": 1,
+    "skip": 1,
     "revision": 1,
     "statements": 1,
     "seconds": 1,

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.graph import START, MessagesState, StateGraph
 
 from memorygraph import MemoryGraph
-from memorygraph.integrations.langgraph import MemoryGraphSaver
+from memorygraph.integrations.langgraph import MemoryGraphSaver, MemoryGraphStore
 from memorygraph.languages import parse
 from memorygraph.memory.values import Entity
 from tests.runtime.convo.model import scripted
@@ -127,7 +127,7 @@ def _run(graph: MemoryGraph) -> None:
 
 
 def _think(graph: MemoryGraph) -> None:
-    """A thread of LangGraph with two messages, and a write that is pending."""
+    """A thread of LangGraph with two messages, and a write that is pending; and an item of its store."""
     build: Any = StateGraph(MessagesState)
     build.add_node("answer", lambda _: {"messages": [AIMessage("Hello.", id="m2")]})
     build.add_edge(START, "answer")
@@ -136,3 +136,4 @@ def _think(graph: MemoryGraph) -> None:
     build.compile(checkpointer=saver).invoke({"messages": [HumanMessage("Hi", id="m1")]}, config)
     [last] = saver.list(config, limit=1)
     saver.put_writes(last.config, [("messages", "later")], "task")
+    MemoryGraphStore(graph).put(("users", "1"), "pet", {"text": "has a heron"}, ttl=60 * 24 * 365)

@@ -22,7 +22,7 @@ KINDS = {
     "LIST<INTEGER NOT NULL>": "list of integers",
 }
 OF_EDGES = set(RELATIONSHIPS["EDGE"][2].split())
-SUBLABELS = {"Entity", "Observation", "Context", "Statement", "Rule", "Value"}
+SUBLABELS = {"Entity", "Observation", "Item", "Context", "Statement", "Rule", "Value"}
 
 
 @pytest.fixture(scope="module")

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from memorygraph.integrations.langgraph.saver import MemoryGraphSaver
+from memorygraph.integrations.langgraph.store import MemoryGraphStore
 
-__all__ = ["MemoryGraphSaver"]
+__all__ = ["MemoryGraphSaver", "MemoryGraphStore"]

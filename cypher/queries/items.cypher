@@ -1,0 +1,65 @@
+// Items of a store of values by namespaces and keys (memory/items.py): nodes with the label `Item`, a value as JSON, and what
+// of it recall looks at as `data`. They are deleted as nodes are (contextscript/delete-nodes).
+
+// name: put
+// Store items inside a load: new ones, or new values of those that are stored, whose former values are kept. `ttl` is minutes, or
+// null for an item that never expires; a time less than $lead milliseconds away is now. Parameters: namespace, namespace_token,
+// kind, lead, rows [{id, set: {shelf, key, value, name, data, name_parts, data_parts, ttl}}].
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision, datetime.realtime() AS now
+UNWIND $rows AS row
+OPTIONAL MATCH (stored:Node {namespace: $namespace, id: row.id})
+USING INDEX SEEK stored:Node(namespace, id)
+FOREACH (_ IN CASE WHEN stored IS NOT NULL AND coalesce(stored.since, 0) < revision THEN [1] ELSE [] END |
+  CREATE (former:Former)
+  SET former = stored {.*, of: 'node', since: coalesce(stored.since, 0), until: revision,
+               labels: [label IN labels(stored) WHERE label <> 'Node'], embedding: null, embedding_model: null,
+               expires_at: null}
+)
+WITH revision, now, row, stored IS NULL AS is_new
+MERGE (item:Node {namespace: $namespace, id: row.id})
+SET item:Item, item += row.set, item.kind = $kind, item.namespace_token = $namespace_token, item.since = revision,
+    item.embedding = null, item.embedding_model = null,
+    item.created_at = coalesce(item.created_at, now), item.updated_at = now,
+    item.expires_at = CASE WHEN row.set.ttl IS NULL THEN null WHEN row.set.ttl * 60000 < $lead THEN now
+                      ELSE now + duration({milliseconds: toInteger(row.set.ttl * 60000)}) END
+RETURN {nodes_created: sum(CASE WHEN is_new THEN 1 ELSE 0 END),
+        nodes_updated: sum(CASE WHEN is_new THEN 0 ELSE 1 END)} AS counts;
+
+// name: get
+// Items by their ids. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (item:Node {namespace: $namespace, id: id})
+USING INDEX SEEK item:Node(namespace, id)
+WHERE item:Item
+RETURN item {.id, .shelf, .key, .value, .created_at, .updated_at, .ttl} AS item;
+
+// name: under
+// A page of the items of a shelf and of those inside it, in the order of their shelves and keys, behind one of them. Parameters:
+// namespace, prefix (of the shelves), shelf and key (of the last one of the page before; empty for the first page), skip, limit.
+MATCH (item:Item {namespace: $namespace})
+USING INDEX item:Item(namespace, shelf, key)
+WHERE item.shelf STARTS WITH $prefix AND item.key IS NOT NULL AND item.shelf >= $shelf
+  AND (item.shelf > $shelf OR item.key > $key)
+RETURN item {.id, .shelf, .key, .value, .created_at, .updated_at, .ttl} AS item
+ORDER BY item.namespace, item.shelf, item.key
+SKIP $skip
+LIMIT $limit;
+
+// name: shelves
+// The shelves that begin so and have items, in their order. Parameters: namespace, prefix.
+MATCH (item:Item {namespace: $namespace})
+USING INDEX item:Item(namespace, shelf, key)
+WHERE item.shelf STARTS WITH $prefix AND item.key IS NOT NULL
+RETURN DISTINCT item.shelf AS shelf
+ORDER BY shelf;
+
+// name: renew
+// Items that were read live as long again as when they were stored. Parameters: namespace, ids, lead.
+UNWIND $ids AS id
+MATCH (item:Node {namespace: $namespace, id: id})
+USING INDEX SEEK item:Node(namespace, id)
+WHERE item:Item AND item.ttl IS NOT NULL
+WITH item, datetime.realtime() AS now
+SET item.expires_at = CASE WHEN item.ttl * 60000 < $lead THEN now
+                      ELSE now + duration({milliseconds: toInteger(item.ttl * 60000)}) END;

@@ -1,0 +1,192 @@
+"""Items: JSON values by namespaces and keys, as the stores of agent frameworks have them, each a node of the graph.
+
+So recall finds them, changes of them have a history and can be undone, and they expire as nodes do. What namespaces and
+keys may be is the caller's: here a namespace is a shelf, a text with a dot behind each of its parts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memorygraph.compiler import Stored
+from memorygraph.errors import ConflictError, MemoryGraphError
+from memorygraph.graph.expiry import LEAD_MILLISECONDS, MAX_MILLISECONDS, MAX_YEARS, ExpiryGate
+from memorygraph.graph.loads import Loader, WriteResult
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.writes import run_counted
+from memorygraph.json_text import check_json_depth, parse_stored_json
+from memorygraph.memory.writes import hashed_id
+from memorygraph.query import Query
+from memorygraph.word_parts import parts_of_properties
+
+KIND = "StoreItem"
+"""The `kind` of an item, by which a recall can be limited to items."""
+LANGUAGE = "items"
+MAX_ADDRESS = 2000
+"""Bytes of a shelf, and of a key: the index takes no more."""
+PAGE = 1000
+MINUTE = 60_000  # milliseconds
+
+
+@dataclass(frozen=True)
+class ItemKey:
+    """The address of an item."""
+
+    shelf: str
+    key: str
+
+    @property
+    def id(self) -> str:
+        """The id of its node."""
+        return hashed_id("item", self.shelf, self.key)
+
+    def check(self) -> None:
+        """Refuse an address that is too long.
+
+        Raises:
+            MemoryGraphError: it is.
+        """
+        for what, text in (("namespace", self.shelf), ("key", self.key)):
+            if (size := len(text.encode())) > MAX_ADDRESS:
+                raise MemoryGraphError(f"the {what} of an item has at most {MAX_ADDRESS} bytes, and this has {size}")
+
+
+@dataclass(frozen=True)
+class StoredItem:
+    """An item as it is stored. `ttl` is in minutes, None for an item that never expires."""
+
+    id: str
+    address: ItemKey
+    value: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    ttl: float | None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> StoredItem:
+        """Take an item from the row of a query."""
+        item = row["item"]
+        times = {name: item[name].to_native() for name in ("created_at", "updated_at")}
+        value = parse_stored_json(item["value"])
+        return cls(item["id"], ItemKey(item["shelf"], item["key"]), value, ttl=item["ttl"], **times)
+
+
+@dataclass
+class ItemWrites:
+    """Writes of one transaction: of several to one address only the last counts."""
+
+    puts: dict[ItemKey, dict[str, Any]] = field(default_factory=dict)
+    deletions: set[ItemKey] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.puts or self.deletions)
+
+    def put(self, address: ItemKey, value: Mapping[str, Any], text: str | None, ttl: float | None) -> None:
+        """Store a value for so many minutes, and find it by this text: None for an item that no recall finds.
+
+        Raises:
+            TypeError: the value is not JSON.
+            ValueError: the value has a number that JSON has not, or nests too deep.
+            MemoryGraphError: the address is too long, or the time.
+        """
+        address.check()
+        if ttl is not None and not abs(ttl) * MINUTE <= MAX_MILLISECONDS:
+            raise MemoryGraphError(f"an item expires within {MAX_YEARS} years or never, and this is {ttl} minutes")
+        body = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        check_json_depth(body)
+        told = {"name": "" if text is None else address.key, "data": text or ""}
+        parts = dict.fromkeys(("name_parts", "data_parts")) | parts_of_properties(told)
+        kept = {"shelf": address.shelf, "key": address.key, "value": body, "ttl": None if ttl is None else float(ttl)}
+        self.deletions.discard(address)
+        self.puts[address] = {"id": address.id, "set": {**kept, **told, **parts}}
+
+    def delete(self, address: ItemKey) -> None:
+        """Delete an item; one that is not there is none to delete."""
+        self.puts.pop(address, None)
+        self.deletions.add(address)
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of a namespace of the graph."""
+
+    namespace: Namespace
+
+    def get(self, addresses: Iterable[ItemKey]) -> dict[ItemKey, StoredItem]:
+        """Fetch items; those that are not there are left out."""
+        return self._get_ids([address.id for address in addresses])
+
+    def _get_ids(self, ids: Sequence[str]) -> dict[ItemKey, StoredItem]:
+        found = map(StoredItem.of, self.namespace.read("items/get", ids=list(ids))) if ids else ()
+        return {item.address: item for item in found}
+
+    def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> Iterator[StoredItem]:
+        """Yield the items of a shelf and of those inside it, in the order of their shelves and keys."""
+        shelf = key = ""
+        while limit is None or limit > 0:
+            size = PAGE if limit is None else min(PAGE, limit)
+            rows = self.namespace.read("items/under", prefix=prefix, shelf=shelf, key=key, skip=skip, limit=size)
+            page = [StoredItem.of(row) for row in rows]
+            yield from page
+            if len(page) < size:
+                return
+            skip, (shelf, key) = 0, (page[-1].address.shelf, page[-1].address.key)
+            limit = None if limit is None else limit - size
+
+    def list_shelves(self, prefix: str = "") -> list[str]:
+        """List the shelves that begin so and have items."""
+        return [row["shelf"] for row in self.namespace.read("items/shelves", prefix=prefix)]
+
+    def renew(self, items: Iterable[StoredItem]) -> None:
+        """Have items that were read live as long again as when they were stored."""
+        ttls = {item.id: item.ttl for item in items if item.ttl is not None}
+        if ttls:
+            ids = sorted(ttls)
+            self.namespace.write(lambda transaction: transaction.run("items/renew", ids=ids, lead=LEAD_MILLISECONDS))
+            self._remove_due(ttls.values())
+
+    def write(self, writes: ItemWrites) -> None:
+        """Store and delete items in one transaction, which is one revision of the namespace.
+
+        Raises:
+            ConflictError: an edge has the id of an item.
+            ConnectionError: the server cannot be reached, or failed.
+        """
+        gone = [address.id for address in writes.deletions]
+        ids = [row["id"] for row in writes.puts.values()] + gone
+
+        def work(transaction: NamespaceTransaction, stored: Stored) -> WriteResult:
+            if taken := stored.edges.keys() & set(ids):
+                raise ConflictError(f"`{min(taken)}` is the id of an item, and an edge has it: delete the edge")
+            return WriteResult(run_counted(transaction, self._queries(writes, sorted(stored.nodes & set(gone)))))
+
+        if writes.puts or self.namespace.read("items/get", ids=gone):  # nothing to delete is no revision
+            Loader(self.namespace, LANGUAGE).store(work, ids, statements=len(ids))
+            self._remove_due(row["set"]["ttl"] for row in writes.puts.values())
+
+    def _remove_due(self, ttls: Iterable[float | None]) -> None:
+        """Remove what is due at once, without waiting for the next look at it."""
+        gate = self.namespace.connection.before_use
+        if isinstance(gate, ExpiryGate) and any(ttl is not None and ttl * MINUTE < LEAD_MILLISECONDS for ttl in ttls):
+            gate.look(self.namespace)
+
+    def _queries(self, writes: ItemWrites, gone: Sequence[str]) -> Iterator[Query]:
+        if gone:
+            yield self.namespace.query("contextscript/delete-nodes", ids=gone)
+        rows = list(writes.puts.values())
+        for start in range(0, len(rows), PAGE):
+            yield self.namespace.query(
+                "items/put",
+                rows=rows[start : start + PAGE],
+                kind=KIND,
+                lead=LEAD_MILLISECONDS,
+                namespace_token=self.namespace.token,
+            )
+
+    def recalled(self, ids: Sequence[str]) -> dict[str, StoredItem]:
+        """Fetch the items that a recall found, by the ids of their nodes."""
+        return {item.id: item for item in self._get_ids(ids).values()}
