@@ -106,7 +106,7 @@ def test_every_label_that_the_schema_knows_is_a_kind_of_a_bundle() -> None:
         for command in commands
         for label in re.findall(r"FOR \(\w+:(\w+)\)", command.text)
     }
-    on_nodes = {"Context", "Entity", "Rule"}  # further labels of a Node
+    on_nodes = {"Context", "Entity", "Item", "Rule"}  # further labels of a Node
     assert labels - on_nodes == bundles.KINDS.keys()
 
 
