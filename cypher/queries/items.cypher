@@ -35,14 +35,14 @@ WHERE item:Item
 RETURN item {.id, .shelf, .key, .value, .created_at, .updated_at, .ttl} AS item;
 
 // name: under
-// A page of the items of a shelf and of those inside it, in the order of their shelves and keys, behind one of them. Parameters:
-// namespace, prefix (of the shelves), shelf and key (of the last one of the page before; empty for the first page), skip, limit.
-MATCH (item:Item {namespace: $namespace})
-USING INDEX item:Item(namespace, shelf, key)
-WHERE item.shelf STARTS WITH $prefix AND item.key IS NOT NULL AND item.shelf >= $shelf
-  AND (item.shelf > $shelf OR item.key > $key)
-RETURN item {.id, .shelf, .key, .value, .created_at, .updated_at, .ttl} AS item
-ORDER BY item.namespace, item.shelf, item.key
+// A page of the items of the shelves from one on and before another, in the order of their shelves and keys, behind the item of
+// the first shelf with a key. Parameters: namespace, shelf, end, key (null for the first page), skip, limit.
+MATCH (node:Item {namespace: $namespace})
+USING INDEX node:Item(namespace, shelf, key)
+WHERE node.shelf >= $shelf AND node.shelf < $end AND node.key IS NOT NULL
+  AND CASE WHEN node.shelf = $shelf THEN coalesce(node.key > $key, true) ELSE true END
+RETURN node {.id, .shelf, .key, .value, .created_at, .updated_at, .ttl} AS item
+ORDER BY node.namespace, node.shelf, node.key
 SKIP $skip
 LIMIT $limit;
 

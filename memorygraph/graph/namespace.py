@@ -19,7 +19,26 @@ FORMERS_PER_TRANSACTION = 10_000
 ALL_REVISIONS = 1 << 53
 
 Result = TypeVar("Result")
+Row = TypeVar("Row")
 Rows = list[dict[str, Any]]
+
+
+def pages_of(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    """Divide rows into pages, each of which one query takes.
+
+    >>> list(pages_of([1, 2, 3], 2))
+    [[1, 2], [3]]
+    """
+    return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+def end_of_prefix(prefix: str) -> str:
+    """Return the end of the range of all texts that begin with a prefix; a prefix ends in a separator, or is empty.
+
+    >>> end_of_prefix("users."), "users.42" < end_of_prefix("users.") < "users0"
+    ('users/', True)
+    """
+    return f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}" if prefix else "\U0010ffff"
 
 
 class _AtWork(threading.local):
@@ -73,8 +92,8 @@ class Namespace:
 
     def queries(self, name: str, ids: Sequence[str], **parameters: Any) -> Iterator[Query]:
         """Yield a query for each part of many ids."""
-        for start in range(0, len(ids), IDS_PER_QUERY):
-            yield self.query(name, ids=ids[start : start + IDS_PER_QUERY], **parameters)
+        for page in pages_of(ids, IDS_PER_QUERY):
+            yield self.query(name, ids=page, **parameters)
 
     def read(self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any) -> Rows:
         """Return the rows of a query that only reads. See `Connection.read`."""

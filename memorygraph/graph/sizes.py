@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memorygraph.compiler import Stored
 from memorygraph.errors import MemoryGraphError, TooLargeError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.namespace import NamespaceTransaction
+from memorygraph.graph.namespace import NamespaceTransaction, pages_of
 from memorygraph.languages.contextscript import (
     ContextScriptProgram,
     Deletion,
@@ -86,8 +86,8 @@ def refuse_too_large(
         ("load/count-changed-nodes", changes.nodes, CHANGED_NODE_BYTES),
         ("load/count-changed-edges", changes.edges, CHANGED_EDGE_BYTES),
     ):
-        for start in range(0, len(rows), ROWS_PER_LOOK):
-            [row] = transaction.run(query, rows=rows[start : start + ROWS_PER_LOOK])
+        for page in pages_of(rows, ROWS_PER_LOOK):
+            [row] = transaction.run(query, rows=page)
             size += row["changed"] * each
     if size > limit:
         batch = round_down(int(len(program.statements) * ROOM * limit / size))

@@ -16,7 +16,7 @@ from memorygraph.compiler import Stored
 from memorygraph.errors import ConflictError, MemoryGraphError
 from memorygraph.graph.expiry import LEAD_MILLISECONDS, MAX_MILLISECONDS, MAX_YEARS, ExpiryGate
 from memorygraph.graph.loads import Loader, WriteResult
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
 from memorygraph.graph.writes import run_counted
 from memorygraph.json_text import check_json_depth, parse_stored_json
 from memorygraph.memory.writes import hashed_id
@@ -118,18 +118,17 @@ class Items:
 
     def get(self, addresses: Iterable[ItemKey]) -> dict[ItemKey, StoredItem]:
         """Fetch items; those that are not there are left out."""
-        return self._get_ids([address.id for address in addresses])
+        return {item.address: item for item in self._get_ids([address.id for address in addresses])}
 
-    def _get_ids(self, ids: Sequence[str]) -> dict[ItemKey, StoredItem]:
-        found = map(StoredItem.of, self.namespace.read("items/get", ids=list(ids))) if ids else ()
-        return {item.address: item for item in found}
+    def _get_ids(self, ids: Sequence[str]) -> Iterator[StoredItem]:
+        return map(StoredItem.of, self.namespace.read("items/get", ids=list(ids)) if ids else ())
 
     def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> Iterator[StoredItem]:
         """Yield the items of a shelf and of those inside it, in the order of their shelves and keys."""
-        shelf = key = ""
+        shelf, end, key = prefix, end_of_prefix(prefix), None
         while limit is None or limit > 0:
             size = PAGE if limit is None else min(PAGE, limit)
-            rows = self.namespace.read("items/under", prefix=prefix, shelf=shelf, key=key, skip=skip, limit=size)
+            rows = self.namespace.read("items/under", shelf=shelf, end=end, key=key, skip=skip, limit=size)
             page = [StoredItem.of(row) for row in rows]
             yield from page
             if len(page) < size:
@@ -177,16 +176,10 @@ class Items:
     def _queries(self, writes: ItemWrites, gone: Sequence[str]) -> Iterator[Query]:
         if gone:
             yield self.namespace.query("contextscript/delete-nodes", ids=gone)
-        rows = list(writes.puts.values())
-        for start in range(0, len(rows), PAGE):
-            yield self.namespace.query(
-                "items/put",
-                rows=rows[start : start + PAGE],
-                kind=KIND,
-                lead=LEAD_MILLISECONDS,
-                namespace_token=self.namespace.token,
-            )
+        given = {"kind": KIND, "lead": LEAD_MILLISECONDS, "namespace_token": self.namespace.token}
+        for page in pages_of(list(writes.puts.values()), PAGE):
+            yield self.namespace.query("items/put", rows=page, **given)
 
     def recalled(self, ids: Sequence[str]) -> dict[str, StoredItem]:
         """Fetch the items that a recall found, by the ids of their nodes."""
-        return {item.id: item for item in self._get_ids(ids).values()}
+        return {item.id: item for item in self._get_ids(ids)}

@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from memorygraph.graph.bad_elements import find_wrong
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import Namespace, pages_of
 from memorygraph.graph.search import conversation_token, digits_of
 from memorygraph.messages.message import Message
 from memorygraph.messages.passages import find_passages
@@ -95,22 +95,18 @@ def index_messages(namespace: Namespace, progress: Progress | None = None) -> in
     total = 0 if progress is None else namespace.read("recall/count-unindexed")[0]["count"]
     done = 0
     while found := namespace.read("recall/unindexed-messages", limit=MAX_TIPS_PER_QUERY):
-        for conversation, page in ((row["conversation"], page) for row in found for page in pages_of_ids(row["ids"])):
-            done += write_index(namespace, conversation, page, {})
-            if progress is not None:
-                progress(done, max(done, total))
+        for row in found:
+            for page in pages_of(row["ids"], MAX_ROWS_PER_QUERY):
+                done += write_index(namespace, row["conversation"], page, {})
+                if progress is not None:
+                    progress(done, max(done, total))
     return done
 
 
 def date_messages(namespace: Namespace, conversation: str, times: Mapping[str, datetime]) -> None:
     """Set when messages of a conversation were said, by their ids; otherwise that is when they were stored."""
-    for page in pages_of_ids(list(times)):
+    for page in pages_of(list(times), MAX_ROWS_PER_QUERY):
         write_index(namespace, conversation, page, times)
-
-
-def pages_of_ids(ids: Sequence[str]) -> list[Sequence[str]]:
-    """Divide many ids into as many as one query takes."""
-    return [ids[start : start + MAX_ROWS_PER_QUERY] for start in range(0, len(ids), MAX_ROWS_PER_QUERY)]
 
 
 def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], times: Mapping[str, datetime]) -> int:

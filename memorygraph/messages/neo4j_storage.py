@@ -8,7 +8,7 @@ conversation; recording a call is three.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,7 +17,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.answers import answer_properties
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.elements import as_text
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_of
 from memorygraph.graph.search import conversation_token
 from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
@@ -122,7 +122,7 @@ class Neo4jStorage:
                 replaced = {"version": change.base.id, "new_version": change.version, "at": change.at}
                 self._run_fitting(transaction, change, "messages/replace-version", **replaced)
             marked = [{"id": row["id"], "seal": row["seal"]} for row in ahead if row["sampled"]]
-            for page in pages_of(marked):
+            for page in pages_of(marked, MAX_ROWS_PER_QUERY):
                 transaction.run("messages/mark-sampled", rows=page)
             sampled = {*known, *(row["id"] for row in marked), *self._write(transaction, rows[len(ahead) : last])}
             moved = self._append(transaction, change, rows) or self._move(transaction, change, rows[last:])
@@ -246,7 +246,7 @@ class Neo4jStorage:
     def _write(self, transaction: NamespaceTransaction, rows: list[dict[str, Any]]) -> list[str]:
         """Write messages, and return the ids of those that count as sampled."""
         sampled: list[str] = []
-        for page in pages_of(rows):
+        for page in pages_of(rows, MAX_ROWS_PER_QUERY):
             [row] = transaction.run(
                 "messages/write-messages", conversation_token=self._token, **self._index_terms, rows=page
             )
@@ -257,7 +257,7 @@ class Neo4jStorage:
         """Store messages before the change that places them; that change says whether they were sampled."""
         unsampled = [{**row, "sampled": False, "seal": seal(row["id"], sampled=False)} for row in rows]
         known: list[str] = []
-        for page in pages_of(unsampled):
+        for page in pages_of(unsampled, MAX_ROWS_PER_QUERY):
             known += self.namespace.write(lambda transaction, page=page: self._write(transaction, page))  # type: ignore[misc]
         return known
 
@@ -303,8 +303,3 @@ class Neo4jStorage:
             )
             parent = entry.id
         return rows
-
-
-def pages_of(rows: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Rows in pages that one query takes."""
-    return (list(rows[i : i + MAX_ROWS_PER_QUERY]) for i in range(0, len(rows), MAX_ROWS_PER_QUERY))

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Abandon
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
 from memorygraph.messages.history import seal
 from memorygraph.messages.message import ROOT, Message, message_id
-from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_QUERY, pages_of
+from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_QUERY
 
 MAX_STATES_PER_QUERY = 1000
 MAX_VALUES_PER_QUERY = MAX_ROWS_PER_QUERY
@@ -49,11 +49,6 @@ def state_prefix(thread: str | None = None, graph: str | None = None) -> str:
     """
     parts = [] if thread is None else [thread] if graph is None else [thread, graph]
     return "".join(part.replace("%", "%25").replace("/", "%2F") + "/" for part in parts)
-
-
-def end_of(prefix: str) -> str:
-    """Return the text behind all that begin with a prefix: `0` comes after the slash that ends one."""
-    return f"{prefix[:-1]}0" if prefix else "\U0010ffff"
 
 
 class ThreadInfo(NamedTuple):
@@ -212,9 +207,9 @@ class Threads:
         )
 
         def work(transaction: NamespaceTransaction) -> bool:
-            for page in pages_of(values.messages) if large else ():
+            for page in pages_of(values.messages, MAX_VALUES_PER_QUERY) if large else ():
                 transaction.run("threads/put-values", messages=page, values=[])
-            for page in pages_of(values.values) if large else ():
+            for page in pages_of(values.values, MAX_VALUES_PER_QUERY) if large else ():
                 [stored] = transaction.run("threads/put-values", messages=[], values=page)
                 if stored["missing"]:
                     raise Abandon(False)
@@ -251,7 +246,7 @@ class Threads:
         `before` is the id of a state of the graph, which comes no more; they are read `limit` at a time.
         """
         prefix = state_prefix(thread, graph)
-        end = end_of(prefix) if before is None else prefix + before
+        end = end_of_prefix(prefix) if before is None else prefix + before
         while page := self._read_states(prefix, end, limit):
             yield from page
             end = page[-1].key.id
@@ -325,21 +320,19 @@ class Threads:
         given = {"target": target, "prefix": prefix, "new_prefix": new_prefix}
 
         def work(transaction: NamespaceTransaction) -> None:
-            for start in range(0, len(rows), MAX_STATES_PER_QUERY):
-                transaction.run("threads/copy", rows=rows[start : start + MAX_STATES_PER_QUERY], **given)
+            for page in pages_of(rows, MAX_STATES_PER_QUERY):
+                transaction.run("threads/copy", rows=page, **given)
 
         if rows:
             self.namespace.write(work)
 
     def _keys(self, thread: str) -> list[dict[str, Any]]:
         prefix = state_prefix(thread)
-        return self.namespace.read("threads/keys", begin=prefix, end=end_of(prefix))
+        return self.namespace.read("threads/keys", begin=prefix, end=end_of_prefix(prefix))
 
     def _delete(self, ids: Iterable[str]) -> None:
         """Delete states a page at a time, each in one transaction with what only they held."""
-        ids = list(ids)
-        for start in range(0, len(ids), MAX_STATES_PER_QUERY):
-            page = ids[start : start + MAX_STATES_PER_QUERY]
+        for page in pages_of(list(ids), MAX_STATES_PER_QUERY):
             self.namespace.write(lambda transaction, page=page: _delete_states(transaction, page))  # type: ignore[misc]
 
 
