@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Collection
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError, MemoryGraphError
@@ -31,6 +32,15 @@ def default_home() -> Path:
 def chosen_namespace(namespace: str | None = None) -> str:
     """Return the namespace that is named, else that of MEMORYGRAPH_NAMESPACE, else `default`."""
     return namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
+
+
+def name_file(text: str) -> str:
+    """Return the name of a file or folder for any text: a file name may not be long, or hold every character.
+
+    >>> name_file("people")
+    'c9022680f888674e'
+    """
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def own_folder(name: str) -> Path:

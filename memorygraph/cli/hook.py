@@ -106,10 +106,9 @@ def answer_event(settings: Settings, given: HookInput, budget: Budget, limit: in
         MemoryGraphError: it can't be done now; a transcript then waits.
     """
     from memorygraph.home import chosen_namespace
-    from memorygraph.hooks import EVENTS, PendingTranscripts, keep_transcripts, read_transcript, recall_for_prompt
+    from memorygraph.hooks import PendingTranscripts, keep_transcripts, read_transcript, recall_for_prompt
 
-    asks = given.event == EVENTS[0]
-    if dry_run and not asks:
+    if dry_run and not given.is_prompt:
         output.print_text(f"{given.conversation}:")
         for said in read_transcript(given.ref) if given.ref else ():
             output.print_text(str(said))
@@ -119,11 +118,11 @@ def answer_event(settings: Settings, given: HookInput, budget: Budget, limit: in
         pending.add(given.ref)
     if settings.is_gone():
         raise MemoryGraphError("Neo4j does not run, so nothing is recalled or kept now: `memorygraph up` starts it")
-    if not asks and not pending.waiting():
+    if not given.is_prompt and not pending.waiting():
         return
     with settings.connect() as graph:
-        if not asks:
-            keep_transcripts(graph, [], pending)
+        if not given.is_prompt:
+            keep_transcripts(graph, pending)
             return
         context = recall_for_prompt(graph, given, budget, limit)
     if context and dry_run:

@@ -8,9 +8,8 @@ from contextlib import ExitStack, closing
 
 import click
 
-from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli import output
-from memorygraph.cli.serve import parse_token
+from memorygraph.cli.serve import gather_tokens
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError
 
@@ -61,8 +60,7 @@ def proxy_command(
     from memorygraph.home import chosen_namespace
     from memorygraph.proxy import Access, BackgroundRecording, RecordingProxy, Upstream
 
-    namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}
-    access = Access(host, chosen_namespace(settings.namespace), namespaces)
+    access = Access(host, chosen_namespace(settings.namespace), gather_tokens(tokens, given))
     with ExitStack() as stack:
         url = upstream or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         target = stack.enter_context(closing(Upstream(url, timeout)))

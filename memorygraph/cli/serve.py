@@ -108,7 +108,7 @@ def serve_command(
 
     if transport == "stdio" and (tokens or given or hosts):
         raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
-    namespaces = {**(read_tokens(tokens) if tokens else {}), **dict(map(parse_token, given))}
+    namespaces = gather_tokens(tokens, given)
     named = [] if groups == "all" else [name.strip() for name in groups.split(",")]
     tools = choose_tools(without, groups=named, read_only=read_only, models=models)
     graph = BackgroundGraph(settings.connect, settings.is_gone)
@@ -147,6 +147,11 @@ def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
 def adopt_command(graph: MemoryGraph) -> None:
     """Bring along what an mcp-neo4j-memory server keeps in the same database; it stays as it is."""
     print_import(graph.adopt_memory())
+
+
+def gather_tokens(file: str | None, given: tuple[str, ...]) -> dict[str, str]:
+    """Return the namespace of each token, of those in a file and those that stand on the command line."""
+    return {**(read_tokens(file) if file else {}), **dict(map(parse_token, given))}
 
 
 def parse_token(text: str) -> tuple[str, str]:

@@ -6,7 +6,6 @@ compacted or the session ends, the transcript is kept as a conversation; doing s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -62,6 +61,11 @@ class HookInput:
         return cls(name, given["session_id"], path, text_under(given, "prompt") or "", agent)
 
     @property
+    def is_prompt(self) -> bool:
+        """Whether the agent asks for what a prompt brings to mind; at every other event it is only told."""
+        return self.event == PROMPT
+
+    @property
     def conversation(self) -> str:
         """The name of the session's conversation, or the subagent's."""
         return f"{SOURCE}{self.session}" + (f"-agent-{self.agent}" if self.agent else "")
@@ -97,14 +101,14 @@ def recall_for_prompt(graph: MemoryGraph, given: HookInput, budget: Budget, limi
     return f"{INTRODUCTION}\n{shown}" if shown else ""
 
 
-def keep_transcripts(graph: MemoryGraph, refs: Iterable[TranscriptRef], pending: PendingTranscripts) -> int:
-    """Keep transcripts, and what waits, and return how many messages were new.
+def keep_transcripts(graph: MemoryGraph, pending: PendingTranscripts) -> int:
+    """Keep the transcripts that wait, and return how many messages were new.
 
     Raises:
         MemoryGraphError: the database cannot be reached, or a transcript cannot be read.
     """
     new = 0
-    for ref in dict.fromkeys([*refs, *pending.waiting()]):
+    for ref in pending.waiting():
         with suppress(NotFoundError):  # the agent has removed it: there is nothing left to keep
             new += keep_transcript(graph, ref)
         pending.remove(ref)

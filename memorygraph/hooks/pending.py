@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
-from memorygraph.home import own_folder, write_private
+from memorygraph.home import name_file, own_folder, write_private
 from memorygraph.hooks.transcripts import TranscriptRef
 from memorygraph.json_text import parse_json
 
@@ -19,7 +18,7 @@ class PendingTranscripts:
     """
 
     def __init__(self, namespace: str, folder: Path | None = None) -> None:
-        self.folder = (folder or own_folder("transcripts")) / _digest(namespace)
+        self.folder = (folder or own_folder("transcripts")) / name_file(namespace)
 
     def add(self, ref: TranscriptRef) -> None:
         """Let a transcript wait, once."""
@@ -41,8 +40,4 @@ class PendingTranscripts:
         return found
 
     def _path(self, ref: TranscriptRef) -> Path:
-        return self.folder / f"{_digest(ref.conversation)}.json"
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return self.folder / f"{name_file(ref.conversation)}.json"

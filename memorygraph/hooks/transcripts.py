@@ -72,10 +72,10 @@ def read_transcript(ref: TranscriptRef) -> list[SaidMessage]:
         raise NotFoundError(f"there is no transcript {path}") from None
     except OSError as error:
         raise MemoryGraphError(f"the transcript {path} cannot be read: {error}") from None
-    return list(said_in(path_of_lines(parse_lines(lines), of_subagent=ref.of_subagent)))
+    return list(said_in(path_of_lines(parse_entries(lines), of_subagent=ref.of_subagent)))
 
 
-def parse_lines(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+def parse_entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Yield the objects of JSON lines; what is none, such as a last line that is still being written, is left out."""
     for line in lines:
         try:

@@ -31,13 +31,13 @@ ChatModel = TypeVar("ChatModel", bound=BaseChatModel)
 _ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user"})
 
 
-def form_of_message(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def chat_form_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The message of the chat format that a message of LangChain is, given as `message_to_dict` writes it."""
     [message] = messages_from_dict([dict(value)])
     return convert_to_openai_messages(message)
 
 
-def message_of_form(message: Mapping[str, Any]) -> dict[str, Any]:
+def langchain_form_of(message: Mapping[str, Any]) -> dict[str, Any]:
     """A message of the chat format as one of LangChain, as `message_to_dict` writes it."""
     if message["role"] not in _ROLES:
         return message_to_dict(ChatMessage(role=message["role"], content=message.get("content") or ""))
@@ -87,7 +87,7 @@ class MemoryGraphChatMessageHistory(BaseChatMessageHistory):
 
     def __init__(self, mg: MemoryGraph, name: str, *, version: int | None = None, sampled: bool = True) -> None:
         super().__init__()
-        form = ValueForm("langchain", form_of_message, message_of_form)
+        form = ValueForm("langchain", chat_form_of, langchain_form_of)
         self._conversation = FrameworkConversation(mg, name, form, version=version, sampled=sampled)
 
     @property

@@ -20,7 +20,6 @@ from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, ClassVar
@@ -28,7 +27,7 @@ from typing import Any, ClassVar
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
 from memorygraph.graph.connection import fails_always
 from memorygraph.graph.namespace import Namespace
-from memorygraph.home import flush_folder, own_folder
+from memorygraph.home import flush_folder, name_file, own_folder
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
 from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
@@ -258,7 +257,7 @@ class Recorder:
         except (TypeError, ValueError, AttributeError, KeyError) as error:
             raise BadRecordError(f"a part of it is not a message: {error}") from error
         if not call.conversation:
-            name = find_conversation(namespace, prompt) or call.new_conversation
+            name = find_continued(namespace, prompt) or call.new_conversation
             storage = Neo4jStorage(namespace, name, recalled=call.recalled)
         try:
             self._write_paths(storage, call, exchange, paths, whole=whole)
@@ -292,7 +291,7 @@ class Recorder:
         return [*given[:new], *before[old:], *given[new:]], exchange.whole and kept["prompt_known"] and kept["finished"]
 
 
-def find_conversation(namespace: Namespace, prompt: Sequence[MessageEntry]) -> str | None:
+def find_continued(namespace: Namespace, prompt: Sequence[MessageEntry]) -> str | None:
     """Find the conversation that a prompt continues: that of the last answer in it which was recorded.
 
     What two conversations have in common before the first answer, such as a system prompt, does not make them one.
@@ -316,8 +315,7 @@ class Spool:
     def __init__(self, namespace: str, folder: Path | None = None) -> None:
         # Beside the embedded server's data, whether that server is used or not.
         folder = folder or own_folder("records")
-        # A namespace may hold any character and be long, and a file name may not.
-        self.folder = folder / sha256(namespace.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        self.folder = folder / name_file(namespace)
 
     @property
     def refused_folder(self) -> Path:

@@ -18,7 +18,7 @@ from memorygraph.hosts import is_local_only
 TOKEN_HEADER = "X-Memorygraph-Token"  # noqa: S105 - the name of a header
 
 
-class RefusedError(Exception):
+class ProxyRefusalError(Exception):
     """The proxy answers a request itself, with this HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -59,7 +59,7 @@ class Access:
         """Return whose request this is.
 
         Raises:
-            RefusedError: the request has no token where one is needed, or comes from a web page.
+            ProxyRefusalError: the request has no token where one is needed, or comes from a web page.
         """
         if not self._namespaces:
             check_local(headers)
@@ -71,7 +71,7 @@ class Access:
             known = scheme.lower() == "bearer"
             namespace, is_key = (self._namespaces.get(hash_token(key.strip())) if known else None), True
         if namespace is None:
-            raise RefusedError(
+            raise ProxyRefusalError(
                 401, f"the recording proxy needs its token: in the header {TOKEN_HEADER}, or in place of the API key"
             )
         return Admission(namespace, key_is_token=is_key)
@@ -88,4 +88,6 @@ def check_local(headers: Message) -> None:
         except ValueError:
             host = ""
         if not is_local_only(host):
-            raise RefusedError(403, "the recording proxy serves this machine's programs only, under its loopback names")
+            raise ProxyRefusalError(
+                403, "the recording proxy serves this machine's programs only, under its loopback names"
+            )

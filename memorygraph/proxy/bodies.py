@@ -12,7 +12,7 @@ from typing import Any
 from memorygraph.json_text import parse_json
 from memorygraph.messages.calls import CHAT, response_document
 from memorygraph.messages.chunks import chat_document
-from memorygraph.proxy.access import RefusedError
+from memorygraph.proxy.access import ProxyRefusalError
 
 BLOCK_BYTES = 1 << 16
 MAX_RECORDED_BYTES = 64 << 20  # of one body; a longer one is forwarded, and its call is not recorded
@@ -54,7 +54,7 @@ class RequestBody:
     """The body of a request, piece by piece as it comes, once; `ended` says whether all of it was read.
 
     Raises:
-        RefusedError: the headers do not say where the body ends.
+        ProxyRefusalError: the headers do not say where the body ends.
     """
 
     def __init__(self, stream: BufferedIOBase, headers: Message) -> None:
@@ -64,11 +64,11 @@ class RequestBody:
         self.exists = encoding is not None or bool(lengths)
         if encoding is not None:
             if encoding.strip().lower() != "chunked" or lengths:
-                raise RefusedError(400, "the end of the body is not clear: send a Content-Length, or chunks")
+                raise ProxyRefusalError(400, "the end of the body is not clear: send a Content-Length, or chunks")
             self._pieces = read_chunks(stream)
         elif lengths:
             if len(lengths) > 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
-                raise RefusedError(400, "the Content-Length is not a number")
+                raise ProxyRefusalError(400, "the Content-Length is not a number")
             self._pieces = read_length(stream, int(lengths[0]))
         else:
             self.ended = True
@@ -145,7 +145,7 @@ def read_events(text: str) -> Iterator[Any]:
                 yield parse_json(event)
 
 
-def read_answer(api: str, content: bytes, content_type: str) -> tuple[dict[str, Any], bool]:
+def parse_answer(api: str, content: bytes, content_type: str) -> tuple[dict[str, Any], bool]:
     """Return the document that an answer is, or that its stream tells; and whether it must have come whole.
 
     Raises:

@@ -18,8 +18,8 @@ from memorygraph.json_text import parse_json
 from memorygraph.llm.addresses import is_loopback
 from memorygraph.messages.calls import APIS, RecordedCall, without_secrets
 from memorygraph.messages.record import MIN_SECRET_CHARACTERS
-from memorygraph.proxy.access import TOKEN_HEADER, Access, Admission, RefusedError
-from memorygraph.proxy.bodies import DECODED, Body, RequestBody, decode, read_answer
+from memorygraph.proxy.access import TOKEN_HEADER, Access, Admission, ProxyRefusalError
+from memorygraph.proxy.bodies import DECODED, Body, RequestBody, decode, parse_answer
 from memorygraph.proxy.recording import BackgroundRecording
 from memorygraph.proxy.upstream import Headers, Upstream, UpstreamAnswer, UpstreamBrokeError
 from memorygraph.threaded_server import ThreadedServer
@@ -83,7 +83,7 @@ class WatchedCall:
         if not isinstance(request, dict):
             raise ValueError("the request is not an object")  # noqa: TRY004 - a value of the wire, not of a caller
         content = decode(self.response.content, answer.header("content-encoding"))
-        document, complete = read_answer(self.api, content, answer.header("content-type"))
+        document, complete = parse_answer(self.api, content, answer.header("content-type"))
         return RecordedCall(
             id=uuid.uuid4().hex,
             namespace=self.admission.namespace,
@@ -170,14 +170,14 @@ class RecordingProxy:
         """Return the name of the conversation of a request; empty where its prompt decides.
 
         Raises:
-            RefusedError: the header has a name that no conversation can have.
+            ProxyRefusalError: the header has a name that no conversation can have.
         """
         given = headers.get(CONVERSATION_HEADER)
         if given is None:
             return self.conversation
         name = unquote(given.strip(), errors="replace")
         if not name or len(name) > MAX_CONVERSATION_CHARACTERS or not name.isprintable():
-            raise RefusedError(
+            raise ProxyRefusalError(
                 400, f"{CONVERSATION_HEADER} is a name of 1 to {MAX_CONVERSATION_CHARACTERS} printable characters"
             )
         return name
@@ -229,7 +229,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Serve a request of any method."""
         try:
             self.forward()
-        except RefusedError as refused:
+        except ProxyRefusalError as refused:
             self.refuse(refused)
         self.connection.settimeout(IDLE_S)
 
@@ -239,7 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Send the request on, and its answer back.
 
         Raises:
-            RefusedError: nothing of an answer was sent yet, and none will come from the endpoint.
+            ProxyRefusalError: nothing of an answer was sent yet, and none will come from the endpoint.
         """
         proxy = self.server.proxy
         admission = proxy.access.admit(self.headers)
@@ -296,7 +296,7 @@ class _Handler(BaseHTTPRequestHandler):
         if chunked:
             self.wfile.write(b"0\r\n\r\n")
 
-    def refuse(self, refused: RefusedError) -> None:
+    def refuse(self, refused: ProxyRefusalError) -> None:
         """Answer in the place of the endpoint, in its shape of an error."""
         # What is left of the request's body would be taken for the next request.
         self.close_connection = True
@@ -318,11 +318,11 @@ def path_below_base(target: str) -> str:
     """Return what follows `/v1` in the target of a request.
 
     Raises:
-        RefusedError: it is not below `/v1`.
+        ProxyRefusalError: it is not below `/v1`.
     """
     path = target.partition("?")[0]
     if path != BASE_PATH and not path.startswith(f"{BASE_PATH}/"):
-        raise RefusedError(404, f"the recording proxy serves below {BASE_PATH}: its base URL ends in {BASE_PATH}")
+        raise ProxyRefusalError(404, f"the recording proxy serves below {BASE_PATH}: its base URL ends in {BASE_PATH}")
     if any(unquote(part) in {".", ".."} for part in path.split("/")):
-        raise RefusedError(400, "a path has no parts `.` or `..`")
+        raise ProxyRefusalError(400, "a path has no parts `.` or `..`")
     return target.removeprefix(BASE_PATH)

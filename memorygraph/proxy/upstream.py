@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from memorygraph.errors import MemoryGraphError
 from memorygraph.llm.addresses import is_loopback, show_endpoint
 from memorygraph.llm.model import check_url
-from memorygraph.proxy.access import RefusedError
+from memorygraph.proxy.access import ProxyRefusalError
 
 if TYPE_CHECKING:
     import httpx2
@@ -65,7 +65,7 @@ class Upstream:
         """Send a request to a path below the base URL, and return its answer when that begins.
 
         Raises:
-            RefusedError: the endpoint cannot be reached, or says nothing in time.
+            ProxyRefusalError: the endpoint cannot be reached, or says nothing in time.
             OSError: the client, whose body is read meanwhile, went away.
         """
         import httpx2
@@ -76,11 +76,11 @@ class Upstream:
         try:
             return UpstreamAnswer(self._client.send(request, stream=True, auth=None))
         except httpx2.ConnectTimeout:
-            raise RefusedError(504, f"{self} takes no connection within {CONNECT_S:.0f} seconds") from None
+            raise ProxyRefusalError(504, f"{self} takes no connection within {CONNECT_S:.0f} seconds") from None
         except httpx2.TimeoutException:
-            raise RefusedError(504, f"{self} said nothing for {self._silence:.0f} seconds") from None
+            raise ProxyRefusalError(504, f"{self} said nothing for {self._silence:.0f} seconds") from None
         except httpx2.HTTPError as error:
-            raise RefusedError(502, f"{self} cannot be reached, or broke off: {type(error).__name__}") from None
+            raise ProxyRefusalError(502, f"{self} cannot be reached, or broke off: {type(error).__name__}") from None
 
 
 class UpstreamAnswer:

@@ -22,30 +22,9 @@ from memorygraph.integrations.neo4j_graphrag import RecallEmbedder, RecallRetrie
 from memorygraph.llm.completion import ToolCall
 from memorygraph.scripted.replies import Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.shared_neo4j import Address
+from tests.integrations.conftest import WORLD
 
-WORLD = """
-Node(node_id="ada", name="Ada Lovelace", data="wrote the first program");
-Node(node_id="tea", name="Tea", data="is a drink");
-Edge(edge_id="e", from_node="ada", to_node="tea", verb="drank", weight=1.0);
-"""
 QUESTION = "Who wrote the first program?"
-
-
-@pytest.fixture
-def driver(server: Address) -> Iterator[neo4j.Driver]:
-    """A driver as a user of neo4j-graphrag makes it."""
-    uri, auth = server
-    with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
-        yield driver
-
-
-@pytest.fixture
-def world(graph: MemoryGraph) -> MemoryGraph:
-    """Two nodes and a message."""
-    graph.load(WORLD)
-    graph.messages("talk").append({"role": "user", "content": "I like the first program."})
-    return graph
 
 
 @pytest.fixture

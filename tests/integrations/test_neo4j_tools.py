@@ -21,28 +21,7 @@ from memorygraph.memory.values import Entity
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.shared_neo4j import Address
 
-WORLD = """
-Node(node_id="ada", name="Ada Lovelace", data="wrote the first program");
-Node(node_id="tea", name="Tea", data="is a drink");
-Edge(edge_id="e", from_node="ada", to_node="tea", verb="drank", weight=1.0);
-"""
 EDGES = "MATCH (a:Node {namespace: $namespace})-[e:EDGE]->(b:Node) RETURN a, e, b"
-
-
-@pytest.fixture
-def driver(server: Address) -> Iterator[neo4j.Driver]:
-    """A driver as a user of these packages makes it."""
-    uri, auth = server
-    with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
-        yield driver
-
-
-@pytest.fixture
-def world(graph: MemoryGraph) -> MemoryGraph:
-    """Two nodes with an edge, and a conversation."""
-    graph.load(WORLD)
-    graph.messages("talk").append({"role": "user", "content": "I like the first program."})
-    return graph
 
 
 @pytest.fixture
