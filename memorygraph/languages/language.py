@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TextIO, overload
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
 from memorygraph.languages import agentscript, contextscript, convo, pete
+from memorygraph.languages.engine.highlighting import Highlighting
 from memorygraph.query import Query
 
 
@@ -45,6 +46,7 @@ class Language:
     extension: str
     reader: str  # (text, file, strict) to a script
     store: str  # a class of a namespace with `load` and `queries`
+    colours: str  # the regions of its highlighting
     checker: str | None = None  # a script to its problems, where there are more than those of its text
     importer: str | None = None  # (script, folder) to the script with what it imports from there
     warner: str | None = None  # a script to its warnings, where it does not hold them itself
@@ -54,6 +56,12 @@ class Language:
     text_input: bool = False  # the input of a run may be plain text instead of JSON
     shows_steps: bool = False  # people see each step of a run as it happens
     step_noun: str = "step"  # what the steps of a run are called
+
+    @property
+    def highlighting(self) -> Highlighting:
+        """How scripts in it are coloured, as data."""
+        highlighting: Highlighting = resolve_name(self.colours)
+        return highlighting
 
     def parse(self, text: str, *, strict: bool = False, file: str | None = None) -> Script:
         """Read a script; what is wrong with it is in its `problems`."""
@@ -102,6 +110,7 @@ LANGUAGES: dict[str, Language] = {
             "contextscript",
             ".ctx",
             reader="memorygraph.languages.contextscript.reading:read_contextscript",
+            colours="memorygraph.languages.contextscript.highlighting:HIGHLIGHTING",
             batch_reader="memorygraph.languages.contextscript.reading:read_batches",
             checker="memorygraph.compiler.contextscript:find_problems",
             store="memorygraph.graph.loads:Loader",
@@ -110,6 +119,7 @@ LANGUAGES: dict[str, Language] = {
             "agentscript",
             ".as",
             reader="memorygraph.languages.agentscript.reading:read_agentscript",
+            colours="memorygraph.languages.agentscript.highlighting:HIGHLIGHTING",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.agentscript.run:run_agentscript",
             run_reader="memorygraph.runtime.agentscript.stored_run:read_run",
@@ -119,6 +129,7 @@ LANGUAGES: dict[str, Language] = {
             "convo",
             ".convo",
             reader="memorygraph.languages.convo.reading:read_convo",
+            colours="memorygraph.languages.convo.highlighting:HIGHLIGHTING",
             checker="memorygraph.runtime.convo.graph_checks:find_graph_problems",
             warner="memorygraph.runtime.convo.graph_checks:find_warnings",
             importer="memorygraph.runtime.convo.imports:resolve_imports",
@@ -132,6 +143,7 @@ LANGUAGES: dict[str, Language] = {
             "pete",
             ".pete",
             reader="memorygraph.languages.pete.reading:read_pete",
+            colours="memorygraph.languages.pete.highlighting:HIGHLIGHTING",
             store="memorygraph.runtime.pete.store:LogStore",
         ),
     )

@@ -27,6 +27,7 @@ HELD = {
     "docs/agentscript.md": "tests/runtime/agentscript/test_reference.py",
     "docs/contextscript.md": "tests/site/test_languages.py",
     "docs/convo.md": "tests/runtime/convo/test_reference.py",
+    "docs/editors.md": "tests/test_lexers.py",
     "docs/integrations.md": "tests/integrations/test_pages.py",
     "docs/languages.md": "tests/test_readme.py",
     "docs/messages.md": "tests/site/test_code_blocks.py",
