@@ -117,6 +117,7 @@ class AsyncMemoryGraph:
         *,
         language: str = "agentscript",
         folder: str | Path = ".",
+        import_folder: str | Path | None = None,
         agent: str | None = None,
         function: str | None = None,
         allow_tools: Iterable[str] = (),
@@ -156,6 +157,8 @@ class AsyncMemoryGraph:
         limits: RunLimits | None = None,
         summary: bool = False,
         file: str | None = None,
+        folder: str | Path | None = None,
+        import_folder: str | Path | None = None,
     ) -> ConvoGraphController:
         """A controller of a node graph whose run is stored here, as `run` stores it."""
     async def runs(self, limit: int = 100) -> list[RunInfo]:

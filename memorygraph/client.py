@@ -279,6 +279,7 @@ class MemoryGraph:
         *,
         language: str = "agentscript",
         folder: str | Path = ".",
+        import_folder: str | Path | None = None,
         agent: str | None = None,
         function: str | None = None,
         allow_tools: Iterable[str] = (),
@@ -295,7 +296,8 @@ class MemoryGraph:
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered.
 
-        `input` is a JSON value. The program's files lie in `folder`, and it reads no other; its tools do nothing
+        `input` is a JSON value. The program's files lie in `folder`, and it reads no other, but that a node graph
+        imports files from anywhere in `import_folder`, which holds that folder; its tools do nothing
         unless their scheme is in `allow_tools`, or their host in `allow_hosts`; nor is a model asked at a host that
         the program names. `model` is asked in place of the models that the program names, and with `mock` none is:
         every answer is the smallest of its shape. With `allow_models` no other than these are asked. With `own_memory`
@@ -319,6 +321,7 @@ class MemoryGraph:
             input,
             model,
             Path(folder),
+            Path(import_folder) if import_folder is not None else None,
             agent,
             function,
             allowed,
@@ -366,13 +369,15 @@ class MemoryGraph:
         limits: RunLimits | None = None,
         summary: bool = False,
         file: str | None = None,
+        folder: str | Path | None = None,
+        import_folder: str | Path | None = None,
     ) -> ConvoGraphController:
         """A controller of a node graph whose run is stored here, as `run` stores it.
 
         Its `run` runs the graph, its `steps` give each step, and its `conversation` takes one at each `complete`; the
-        result says as which `run` and in which `conversation` it is stored. The options are those of `run`;
-        `listener` hears of the events that it overrides. `convo_graph`, `execute_convo_graph` and `Conversation`
-        store their runs with `graph=mg`.
+        result says as which `run` and in which `conversation` it is stored. The options are those of `run`, and
+        `folder` is that of the `file` where only this is given; `listener` hears of the events that it overrides.
+        `convo_graph`, `execute_convo_graph` and `Conversation` store their runs with `graph=mg`.
 
         Example::
 
@@ -400,6 +405,8 @@ class MemoryGraph:
             resume=resume or (),
             limits=limits,
             summary=summary,
+            folder=folder or (Path(file).parent if file else None),
+            import_folder=import_folder,
         )
 
     def runs(self, limit: int = 100) -> list[RunInfo]:

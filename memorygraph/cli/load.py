@@ -13,7 +13,7 @@ from memorygraph.cli import output
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine
 from memorygraph.cli.stopping import AGAIN, explaining_stop
-from memorygraph.errors import ScriptError
+from memorygraph.errors import Problem, ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
 
@@ -30,6 +30,13 @@ script_options = combine(
         "--language", type=click.Choice(list(LANGUAGES)), help="The language, where the extension does not tell."
     ),
     click.option("--strict", is_flag=True, help="Accept only the language's original, narrow grammar."),
+)
+
+import_folder_option = click.option(
+    "--import-folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Let `@import` of Convo-Lang read files anywhere in DIR, and not only in the folder of FILE.",
 )
 
 
@@ -147,8 +154,9 @@ def explain_stopped_load(
 
 @click.command("check")
 @script_options
+@import_folder_option
 @output.json_option
-def check_command(*, files: tuple[str, ...], language: str | None, strict: bool) -> None:
+def check_command(*, files: tuple[str, ...], language: str | None, strict: bool, import_folder: Path | None) -> None:
     """Find what is wrong in scripts, without a database.
 
     An id that a script does not declare may be stored, so it is no error here; `load --dry-run` asks the
@@ -156,11 +164,20 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool)
     """
     from memorygraph.client import MemoryGraph
 
-    scripts = [resolve_file_imports(parse_file(file, language, strict=strict), file) for file in files]
-    problems = [problem for script in scripts for problem in MemoryGraph.check(script)]
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    for file in files:
+        try:
+            script = resolve_file_imports(parse_file(file, language, strict=strict), file, import_folder)
+        except ScriptError as error:  # of this file; those of the others are wanted too
+            problems += error.problems
+            continue
+        found = MemoryGraph.check(script)
+        problems += found
+        warnings += [] if found else MemoryGraph.find_warnings(script)
     if problems:
         raise ScriptError(problems)
-    output.print_checked([warning for script in scripts for warning in MemoryGraph.find_warnings(script)])
+    output.print_checked(warnings)
 
 
 def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
@@ -169,9 +186,11 @@ def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
     return parse(read_script(file), language_name(file, language), strict=strict, file=shown)
 
 
-def resolve_file_imports(script: Script, file: str) -> Script:
+def resolve_file_imports(script: Script, file: str, import_folder: Path | None) -> Script:
     """Read what a script imports from beside its file; standard input lies in no folder."""
-    return script if file == STANDARD_INPUT else LANGUAGES[script.language].resolve_imports(script, Path(file).parent)
+    if file == STANDARD_INPUT:
+        return script
+    return LANGUAGES[script.language].resolve_imports(script, Path(file).parent, import_folder)
 
 
 def language_name(file: str, language: str | None) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.load import import_folder_option
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.cli.trace import TraceOutput, print_event
@@ -77,6 +78,7 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 @click.option("--summary", is_flag=True, help="Let a model sum up the run of a node graph, and print that too.")
 @click.option("--stored", is_flag=True, help="FILE is the name of a program that `load` has stored.")
 @click.option("--check", is_flag=True, help="Only find what is wrong in the program; run nothing.")
+@import_folder_option
 @click.option("--quiet", is_flag=True, help="Print the value and nothing else.")
 @output.json_option
 @click.pass_obj
@@ -89,6 +91,7 @@ def run_command(
     trace: str | None,
     stored: bool,
     check: bool,
+    import_folder: Path | None,
     quiet: bool,
     max_work: int,
     max_seconds: float,
@@ -109,7 +112,7 @@ def run_command(
     limits = RunLimits(max_work, max_seconds, max_megabytes * 1_000_000)
     language = LANGUAGES[program.language]
     if not stored:
-        program = language.resolve_imports(program, Path(file).parent)
+        program = language.resolve_imports(program, Path(file).parent, import_folder)
     value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
     problems = language.check(program)
     if problems:
@@ -302,10 +305,18 @@ def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
 @click.option("--run", "run_", metavar="RUN|last", help="Draw the path of this run on it, or of the `last` one.")
 @click.option("--output", "-o", "target", metavar="FILE", help="Write it there instead of printing it.")
 @click.option("--open", "open_", is_flag=True, help="Show it in the browser, as SVG, which needs no network.")
+@import_folder_option
 @output.json_option
 @click.pass_obj
 def graph_command(
-    settings: Settings, *, file: str, format_: str, run_: str | None, target: str | None, open_: bool
+    settings: Settings,
+    *,
+    file: str,
+    format_: str,
+    run_: str | None,
+    target: str | None,
+    open_: bool,
+    import_folder: Path | None,
 ) -> None:
     """Draw the node graph of a Convo-Lang file, with the path of a run on it when one is given."""
     from memorygraph.compiler.convo import graph_of
@@ -315,7 +326,7 @@ def graph_command(
     language = next((each for each in LANGUAGES.values() if each.extension == Path(file).suffix.lower()), None)
     if language is not None and language.name != "convo":
         raise MemoryGraphError(f"{file} is no node graph: by its extension it is {language.name}; {DRAWN}")
-    program = resolve_imports(parse(read_script(file), "convo", file=file), Path(file).parent)
+    program = resolve_imports(parse(read_script(file), "convo", file=file), Path(file).parent, import_folder)
     if program.problems:
         raise ScriptError(list(program.problems))
     if not graph_of(program.conversation).nodes:

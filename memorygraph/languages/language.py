@@ -48,7 +48,7 @@ class Language:
     store: str  # a class of a namespace with `load` and `queries`
     colours: str  # the regions of its highlighting
     checker: str | None = None  # a script to its problems, where there are more than those of its text
-    importer: str | None = None  # (script, folder) to the script with what it imports from there
+    importer: str | None = None  # (script, folder, import_folder) to the script with what it imports from there
     warner: str | None = None  # a script to its warnings, where it does not hold them itself
     batch_reader: str | None = None  # (stream, size, file, strict) to programs
     runner: str | None = None  # (graph, program, RunRequest) to a RunResult
@@ -68,9 +68,12 @@ class Language:
         script: Script = resolve_name(self.reader)(text, file, strict=strict)
         return script
 
-    def resolve_imports(self, script: Script, folder: Path) -> Script:
-        """Read what a script imports from a folder, where its language reads that before the script is used."""
-        resolved: Script = resolve_name(self.importer)(script, folder) if self.importer else script
+    def resolve_imports(self, script: Script, folder: Path, import_folder: Path | None = None) -> Script:
+        """Read what a script imports, where its language reads that before the script is used.
+
+        What it imports lies in its own folder, or anywhere in the `import_folder` that holds it.
+        """
+        resolved: Script = resolve_name(self.importer)(script, folder, import_folder) if self.importer else script
         return resolved
 
     def check(self, script: Script) -> list[Problem]:

@@ -37,6 +37,7 @@ class RunRequest:
     input: Any = None
     model: str | None = None
     folder: Path = Path()
+    import_folder: Path | None = None
     agent: str | None = None
     function: str | None = None
     permissions: Permissions = field(default_factory=Permissions)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from memorygraph import MemoryGraph
 from tests.cli.test_commands import document, memorygraph
 from tests.runtime.convo.model import scripted
 
@@ -258,6 +259,56 @@ def test_an_import_that_has_changed_makes_another_program_of_it(importing: str) 
     more.write_text(more.read_text() + "\n")
     [error] = document("graph", importing, "--run", "last", code=1)["errors"]
     assert "no run of this program, as it is now, is stored" in error["message"]
+
+
+@pytest.fixture
+def shared_base(tmp_path: Path) -> tuple[Path, str]:
+    """A folder, and a program below it whose first import is above its own folder."""
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "parts").mkdir()
+    write_files(tmp_path, base="@import ./parts/more.convo\n> define\nn=2\n")
+    write_files(tmp_path / "parts", more="> define\nm=3\n")
+    node = "> node a\n    > total(x: any) -> ( add(n m) )\n> nodeEnd\n\n> user\nhello\n\n> goto a\n"
+    return tmp_path, write_files(tmp_path / "programs", main=f"@import ../base.convo\n{node}")
+
+
+def test_a_wider_folder_can_be_allowed_to_import_from(shared_base: tuple[Path, str]) -> None:
+    folder, program = shared_base
+    for command in (["check"], ["run", "--check"], ["graph"]):
+        [error] = document(*command, program, code=1)["errors"]
+        assert "`../base.convo` is outside of the folder of the program" in error["message"]
+        assert f"`--import-folder {folder}`" in error["message"]
+        assert document(*command, program, "--import-folder", str(folder))["errors"] == []
+
+
+def test_what_is_wrong_in_a_file_above_the_program_has_its_place_there(shared_base: tuple[Path, str]) -> None:
+    folder, program = shared_base
+    write_files(folder, base="> define\nn=lost(\n")
+    [error] = document("check", program, "--import-folder", str(folder), code=1)["errors"]
+    assert error["file"] == str(folder / "base.convo")
+    assert error["line"] == 2
+
+
+def test_a_wider_folder_holds_the_program_and_nothing_leads_out_of_it(shared_base: tuple[Path, str]) -> None:
+    folder, program = shared_base
+    [error] = document("check", program, "--import-folder", str(folder / "parts"), code=1)["errors"]
+    assert "the program is not in the folder that its files may come from" in error["message"]
+    outside = write_files(folder / "programs", other="@import ../../away.convo\n> user\nhello\n")
+    [error] = document("check", outside, "--import-folder", str(folder), code=1)["errors"]
+    assert f"`../../away.convo` is outside of {folder}; only files in it are imported" in error["message"]
+
+
+def test_a_run_in_python_imports_from_a_wider_folder(graph: MemoryGraph, shared_base: tuple[Path, str]) -> None:
+    folder, program = shared_base
+    assert graph.run_file(program, import_folder=folder).value == 5
+    assert graph.convo(Path(program).read_text(), file=program, import_folder=folder).run().value == 5
+
+
+def test_a_check_of_several_files_shows_what_is_wrong_in_each(tmp_path: Path) -> None:
+    one = write_files(tmp_path, one="@import ./none.convo\n> user\nhello\n")
+    two = write_files(tmp_path, two="> define\nn=lost(\n")
+    errors = document("check", one, two, code=1)["errors"]
+    assert [Path(error["file"]).name for error in errors] == ["one.convo", "two.convo"]
 
 
 @pytest.mark.parametrize("name", ["./away", "./away.convo", "./parts/away", "./folder/away", "../beyond"])

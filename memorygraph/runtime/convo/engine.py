@@ -141,6 +141,7 @@ class RunOptions(TypedDict, total=False):
     limits: RunLimits | None
     file: str | None  # the name of the source in errors
     folder: str | Path | None  # where imported files are; else that of `file`
+    import_folder: str | Path | None  # a wider one, that they may lie anywhere in
     mock: bool  # no model is asked: every answer is the smallest of its shape
 
 

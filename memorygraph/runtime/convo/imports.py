@@ -1,12 +1,13 @@
 """`@import ./file.convo`: the messages of other files in the folder of a program, where the tag stands.
 
-Only files in the folder are read, or below it, each once: a cycle ends where it began. Source: specs/convo.md, section
-6, point 10.
+Only files in the folder are read, or below it, or in the wider folder that the user allows; each once: a cycle ends
+where it began. Source: specs/convo.md, section 6, point 10.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
@@ -57,15 +58,19 @@ class JoinedSource(Source):
         return self.parts[index].problem(message, code, Span(span.start - start, span.end - start))
 
 
-def resolve_imports(program: syntax.ConvoProgram, folder: Path | None) -> syntax.ConvoProgram:
+def resolve_imports(
+    program: syntax.ConvoProgram, folder: Path | None, import_folder: Path | None = None
+) -> syntax.ConvoProgram:
     """Read what a program imports; the program itself, where it imports nothing.
+
+    The program lies in `folder`, and its files there or below; or anywhere in the `import_folder` that holds it.
 
     Raises:
         ScriptError: a file is missing or outside of the folder, or what is in it is wrong.
     """
     if not any(is_file_import(tag) for message in program.statements for tag in message.tags):
         return program
-    importer = Importer(program, folder)
+    importer = Importer(program, folder, import_folder)
     messages = tuple(importer.expand(program.statements, 0))
     source = importer.source
     conversation = replace(program.conversation, messages=messages)
@@ -77,8 +82,9 @@ def resolve_imports(program: syntax.ConvoProgram, folder: Path | None) -> syntax
 class Importer:
     """Reads the files that a program imports."""
 
-    def __init__(self, program: syntax.ConvoProgram, folder: Path | None) -> None:
+    def __init__(self, program: syntax.ConvoProgram, folder: Path | None, import_folder: Path | None) -> None:
         self.folder = folder.resolve() if folder is not None else None
+        self.allowed = import_folder.resolve() if import_folder is not None else self.folder
         self.source = JoinedSource(program.source)
         file = program.source.file
         self.shown = Path(file).parent if file else Path()  # the folder, as the file of the program is named
@@ -104,7 +110,7 @@ class Importer:
         if len(self.known) > MAX_FILES:
             self.refuse(tag, f"a program imports at most {MAX_FILES} files")
         text = self.read_file(tag, name, path)
-        own = Source(text, str(self.shown / path.relative_to(self.folder or path.parent)))
+        own = Source(text, os.path.normpath(self.shown / os.path.relpath(path, self.folder)))
         # By itself first: what is wrong in it names places of its own, such as that of a `(`.
         messages, findings = read_source(own)
         if findings and not messages:
@@ -131,9 +137,20 @@ class Importer:
             path = resolve_path(beside / written, name)
         except MemoryGraphError as error:
             self.refuse(tag, str(error))
-        if not path.is_relative_to(self.folder):
-            self.refuse(tag, f"`{name}` is outside of the folder of the program; only files in it are imported")
+        if self.allowed is None or not self.folder.is_relative_to(self.allowed):
+            self.refuse(tag, f"the program is not in the folder that its files may come from, {self.allowed}")
+        if not path.is_relative_to(self.allowed):
+            allowed = "the folder of the program" if self.allowed == self.folder else str(self.allowed)
+            self.refuse(tag, f"`{name}` is outside of {allowed}; only files in it are imported{self.widen(path)}")
         return path
+
+    def widen(self, path: Path) -> str:
+        """How to allow a file that is outside, to those who have the program as a file."""
+        if self.folder is None or self.source.file is None:
+            return ""
+        wider = os.path.relpath(os.path.commonpath([path, self.folder]), self.folder)
+        shown = shlex.quote(os.path.normpath(self.shown / wider))
+        return f". Allow a folder that holds both with `--import-folder {shown}` (in Python: import_folder)"
 
     def read_file(self, tag: syntax.Tag, name: str, path: Path) -> str:
         """The text of a file that is imported; no link is followed any more, and no pipe or device is read."""

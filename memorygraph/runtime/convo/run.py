@@ -49,6 +49,7 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
             "summary": request.summary,
             "mock": request.mock,
             "folder": request.folder,
+            "import_folder": request.import_folder,
         },
     )
     try:
@@ -89,9 +90,10 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     given: dict[str, Any] = dict(options)
     graph: GraphClient | None = given.pop("graph", None)
     folder = given.pop("folder", None) or (Path(given["file"]).parent if given.get("file") else None)
-    folder = Path(folder) if folder is not None else None
-    program = resolve_imports(program, folder)
-    definition = resolve_imports(definition, folder) if definition is not None else program
+    import_folder = given.pop("import_folder", None)
+    folders = [Path(each) if each is not None else None for each in (folder, import_folder)]
+    program = resolve_imports(program, *folders)
+    definition = resolve_imports(definition, *folders) if definition is not None else program
     resume = given.get("resume")
     if graph is None and isinstance(resume, str):
         raise MemoryGraphError("only a stored run can be resumed by its id; give its graph, as mg.convo does")
