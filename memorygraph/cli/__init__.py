@@ -46,6 +46,7 @@ _COMMANDS = {
     "serve": ("serve", "serve the memory to MCP clients"),
     "proxy": ("proxy", "record the model calls of any program"),
     "hook": ("hook", "remember for a command-line agent"),
+    "lsp": ("lsp", "serve editors as a language server"),
     "messages": ("messages", "read conversations and their versions"),
     "pete": ("pete", "let a model think, and read its thoughts"),
     "remember": ("memory", "let a model write down what a text says"),

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TextIO, overload
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
 from memorygraph.languages import agentscript, contextscript, convo, pete
+from memorygraph.languages.engine.editing import Completion, Occurrence
 from memorygraph.languages.engine.highlighting import Highlighting
 from memorygraph.query import Query
 
@@ -47,6 +48,7 @@ class Language:
     reader: str  # (text, file, strict) to a script
     store: str  # a class of a namespace with `load` and `queries`
     colours: str  # the regions of its highlighting
+    editing: str  # a module with `find_occurrences`, `accepts_name`, `complete` and `format_text`, for editors
     checker: str | None = None  # a script to its problems, where there are more than those of its text
     importer: str | None = None  # (script, folder, import_folder) to the script with what it imports from there
     warner: str | None = None  # a script to its warnings, where it does not hold them itself
@@ -62,6 +64,24 @@ class Language:
         """How scripts in it are coloured, as data."""
         highlighting: Highlighting = resolve_name(self.colours)
         return highlighting
+
+    def find_occurrences(self, script: Script) -> list[Occurrence]:
+        """Where the names of a script stand, for editors; not all of them, where it has problems."""
+        return list(resolve_name(f"{self.editing}:find_occurrences")(script))
+
+    def accepts_name(self, name: str, occurrence: Occurrence) -> bool:
+        """Whether a name could stand in the place of another one."""
+        accepted: bool = resolve_name(f"{self.editing}:accepts_name")(name, occurrence)
+        return accepted
+
+    def complete(self, text: str, offset: int, occurrences: Sequence[Occurrence]) -> list[Completion]:
+        """What may be written at an offset of a text, whose names are these."""
+        return list(resolve_name(f"{self.editing}:complete")(text, offset, occurrences))
+
+    def format_text(self, script: Script) -> str | None:
+        """The text of a script in its usual form; None where it has problems, or a form that would lose something."""
+        formatted: str | None = resolve_name(f"{self.editing}:format_text")(script)
+        return formatted
 
     def parse(self, text: str, *, strict: bool = False, file: str | None = None) -> Script:
         """Read a script; what is wrong with it is in its `problems`."""
@@ -114,6 +134,7 @@ LANGUAGES: dict[str, Language] = {
             ".ctx",
             reader="memorygraph.languages.contextscript.reading:read_contextscript",
             colours="memorygraph.languages.contextscript.highlighting:HIGHLIGHTING",
+            editing="memorygraph.languages.contextscript.editing",
             batch_reader="memorygraph.languages.contextscript.reading:read_batches",
             checker="memorygraph.compiler.contextscript:find_problems",
             store="memorygraph.graph.loads:Loader",
@@ -123,6 +144,7 @@ LANGUAGES: dict[str, Language] = {
             ".as",
             reader="memorygraph.languages.agentscript.reading:read_agentscript",
             colours="memorygraph.languages.agentscript.highlighting:HIGHLIGHTING",
+            editing="memorygraph.languages.agentscript.editing",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.agentscript.run:run_agentscript",
             run_reader="memorygraph.runtime.agentscript.stored_run:read_run",
@@ -133,6 +155,7 @@ LANGUAGES: dict[str, Language] = {
             ".convo",
             reader="memorygraph.languages.convo.reading:read_convo",
             colours="memorygraph.languages.convo.highlighting:HIGHLIGHTING",
+            editing="memorygraph.languages.convo.editing",
             checker="memorygraph.runtime.convo.graph_checks:find_graph_problems",
             warner="memorygraph.runtime.convo.graph_checks:find_warnings",
             importer="memorygraph.runtime.convo.imports:resolve_imports",
@@ -147,6 +170,7 @@ LANGUAGES: dict[str, Language] = {
             ".pete",
             reader="memorygraph.languages.pete.reading:read_pete",
             colours="memorygraph.languages.pete.highlighting:HIGHLIGHTING",
+            editing="memorygraph.languages.pete.editing",
             store="memorygraph.runtime.pete.store:LogStore",
         ),
     )

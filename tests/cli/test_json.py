@@ -15,7 +15,7 @@ from tests.cli.test_commands import document, memorygraph
 
 pytestmark = pytest.mark.usefixtures("environment")
 
-TALKING = {"repl", "serve", "proxy", "hook", "completion"}
+TALKING = {"repl", "serve", "proxy", "hook", "lsp", "completion"}
 """They end when the user or the client wants, and what they print until then is a conversation."""
 
 ARGUMENTS = {

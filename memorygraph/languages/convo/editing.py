@@ -1,0 +1,163 @@
+"""Convo-Lang in an editor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from memorygraph.errors import Span
+from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.highlighting import CONSTANTS
+from memorygraph.languages.convo.printing import print_message
+from memorygraph.languages.convo.reading import BUILT_IN, read_convo
+from memorygraph.languages.convo.text import first_line
+from memorygraph.languages.convo.unsupported import DESCRIBING_TAGS, GRAPH_ROLES, GRAPH_TAGS, ROLES
+from memorygraph.languages.engine.editing import (
+    MAX_LOOK_BACK,
+    Completion,
+    Occurrence,
+    completions,
+    find_word,
+    names_in,
+)
+
+NODE_ROLES = frozenset({"goto", "to", "from"})  # their heads name nodes
+NODE_TAGS = frozenset({"to", "from"})
+
+_HEAD = re.compile(r"^[ \t]*>[ \t]*(\w+!?)[ \t]*(\(?)", re.MULTILINE)
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_NODE_ID = re.compile(r"[\w-]+")
+
+
+def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
+    """The nodes, functions and variables of a conversation, and where it refers to them."""
+    text = program.source.text
+    for message in program.statements:
+        yield from name_message(message, text)
+        yield from name_tags(message, text)
+        for part in walk(message):
+            yield from name_part(part, text)
+
+
+def name_message(message: syntax.Message, text: str) -> Iterator[Occurrence]:
+    """The node or the function that a message declares, or the node that its head names."""
+    line = first_line(text, message.span)
+    if isinstance(message, syntax.FunctionMessage):
+        if message.modifier != "call":
+            place = find_word(text, message.name, line)
+            yield Occurrence(message.name, "function", place, kind="function", whole=message.span)
+        return
+    words = message.head.split()
+    if words and message.role == "node":
+        place = find_word(text, words[0], Span(find_word(text, message.role, line).end, line.end))
+        yield Occurrence(words[0], "node", place, kind="node", whole=message.span)
+    elif words and syntax.message_role(message) in NODE_ROLES:
+        place = find_word(text, words[0], Span(find_word(text, syntax.message_role(message), line).end, line.end))
+        yield Occurrence(words[0], "node", place)
+
+
+def name_tags(message: syntax.Message, text: str) -> Iterator[Occurrence]:
+    """The nodes that the tags of a message lead to."""
+    for tag in message.tags:
+        if tag.name in NODE_TAGS and tag.target:
+            yield Occurrence(tag.target, "node", find_word(text, tag.target, after_name(tag)))
+
+
+def after_name(tag: syntax.Tag) -> Span:
+    """The stretch of a tag after its name."""
+    return Span(min(tag.span.start + 1 + len(tag.name), tag.span.end), tag.span.end)
+
+
+def name_part(part: syntax.ConvoSyntax, text: str) -> Iterator[Occurrence]:
+    """The variable or the function that a piece of code names."""
+    start = part.span.start
+    match part:
+        case syntax.Parameter(name=name):
+            yield Occurrence(name, "variable", find_word(text, name, part.span), kind="parameter", fixed=True)
+        case syntax.Statement(path=path) | syntax.Argument(path=path) if path:
+            place = find_word(text, path[0], Span(start, part.value.span.start))
+            yield Occurrence(path[0], "variable", place, kind="variable", fixed=True)
+        case syntax.Reference(path=path) if path:
+            yield Occurrence(path[0], "variable", Span(start, start + len(path[0])), fixed=True)
+        case syntax.Call(name=names):
+            name = ".".join(names)
+            place = Span(start, start + len(name))
+            if name in BUILT_IN:
+                yield Occurrence(name, "built-in", place, fixed=True)
+            else:
+                yield Occurrence(name, "function", place, fixed=len(names) > 1)
+
+
+def walk(node: syntax.ConvoSyntax) -> Iterator[syntax.ConvoSyntax]:
+    """A piece of syntax and everything in it, in the order of its fields."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        parts: list[syntax.ConvoSyntax] = []
+        for value in vars(part).values():
+            if isinstance(value, syntax.ConvoSyntax):
+                parts.append(value)
+            elif type(value) is tuple:
+                parts += [one for one in value if isinstance(one, syntax.ConvoSyntax)]
+        waiting += reversed(parts)
+
+
+def accepts_name(name: str, occurrence: Occurrence) -> bool:
+    """Whether a name may stand in the place of another one: a node's or a function's."""
+    if occurrence.space == "node":
+        return _NODE_ID.fullmatch(name) is not None
+    return _IDENTIFIER.fullmatch(name) is not None and name not in BUILT_IN
+
+
+def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[Completion]:
+    """What may be written at an offset: a role, a tag, a node, or in code a function, a variable or a constant."""
+    before = text[max(0, offset - MAX_LOOK_BACK) : offset]
+    line = before.rpartition("\n")[2]
+    if re.fullmatch(r"[ \t]*>[ \t]*\w*", line):
+        yield from completions("role", sorted(GRAPH_ROLES - ROLES))
+    elif re.fullmatch(rf"[ \t]*(?:>[ \t]*(?:{'|'.join(NODE_ROLES)})|@(?:{'|'.join(NODE_TAGS)}))[ \t]+[\w-]*", line):
+        yield from completions("node", names_in("node", occurrences))
+    elif re.fullmatch(r"[ \t]*@\w*", line):
+        yield from completions("tag", sorted(GRAPH_TAGS | DESCRIBING_TAGS))
+    elif is_code(before, line):
+        yield from completions("variable", names_in("variable", occurrences))
+        yield from completions("function", names_in("function", occurrences))
+        yield from completions("builtin", sorted(BUILT_IN))
+        yield from completions("constant", CONSTANTS)
+
+
+def is_code(before: str, line: str) -> bool:
+    """Whether code is written at the end of a text: in an insertion, a tag with `=`, a function, or a code message."""
+    if line.rfind("{{") > line.rfind("}}") or re.match(r"[ \t]*@\w+[^=\n]*=", line):
+        return True
+    heads = list(_HEAD.finditer(before))
+    return bool(heads) and (bool(heads[-1][2]) or heads[-1][1] in syntax.CODE_ROLES or heads[-1][1].endswith("!"))
+
+
+def format_text(program: syntax.ConvoProgram) -> str | None:
+    """The text with each message as the printer writes it; nothing for a conversation with problems.
+
+    What is between messages stays. So does a message with a comment in it, which the printer does not know of, and
+    the whole text, should it be read as anything else after that.
+    """
+    text = program.source.text
+    if program.problems or not any(_HEAD.finditer(text)):
+        return None
+    written, position = [], 0
+    for message in program.statements:
+        start = min([message.span.start, *(tag.span.start for tag in message.tags)])
+        start = text.rfind("\n", 0, start) + 1
+        own = text[start : message.span.end]
+        printed = print_message(message).rstrip("\n")
+        if start < position or text[message.span.end :].lstrip(" \t")[:1] not in {"", "\n", "\r"}:
+            return None
+        written += [text[position:start], own if loses_comment(own, printed) else printed]
+        position = message.span.end
+    formatted = "".join([*written, text[position:]])
+    return formatted if read_convo(formatted).statements == program.statements else None
+
+
+def loses_comment(own: str, printed: str) -> bool:
+    """Whether comments, or descriptions of what has none, are missing in what was printed."""
+    return any(own.count(sign) > printed.count(sign) for sign in ("//", "#"))

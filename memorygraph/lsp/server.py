@@ -1,0 +1,412 @@
+"""The language server over stdio: what editors ask, in their protocol. The one module that knows pygls.
+
+Documents are taken as a whole at each change: their lines end at line breaks only, as everywhere in memorygraph.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from importlib.metadata import version
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+from pygls.workspace import PositionCodec
+
+from memorygraph.errors import NotFoundError, Problem, Span
+from memorygraph.languages.engine.editing import WORD, Completion, Occurrence
+from memorygraph.languages.language import LANGUAGES, Language, language_of
+from memorygraph.lsp.documents import Analysis, Document, Documents
+from memorygraph.lsp.lookup import Connect, GraphLookup, likeliest
+
+SOURCE = "memorygraph"
+MAX_SHOWN_CHARACTERS = 800  # of a declaration that a hover shows
+MAX_COMPLETIONS = 500  # the editor asks again when more is written
+GRAPH_SPACES = frozenset({"id", "address"})  # the names that the graph may know
+TRIGGERS = ['"', ">", "@", "&", "_", ".", "(", " "]
+
+SYMBOL_KINDS = {
+    "agent": types.SymbolKind.Class,
+    "context": types.SymbolKind.Namespace,
+    "edge": types.SymbolKind.Event,
+    "function": types.SymbolKind.Function,
+    "handle": types.SymbolKind.Variable,
+    "node": types.SymbolKind.Object,
+}
+COMPLETION_KINDS = {
+    "argument": types.CompletionItemKind.Property,
+    "builtin": types.CompletionItemKind.Function,
+    "constant": types.CompletionItemKind.Constant,
+    "function": types.CompletionItemKind.Function,
+    "id": types.CompletionItemKind.Reference,
+    "keyword": types.CompletionItemKind.Keyword,
+    "node": types.CompletionItemKind.Reference,
+    "role": types.CompletionItemKind.Keyword,
+    "type": types.CompletionItemKind.TypeParameter,
+    "variable": types.CompletionItemKind.Variable,
+}
+
+
+class Places:
+    """The places of a text as the editor counts them: lines from 0, characters in UTF-16 or as agreed."""
+
+    def __init__(self, text: str, codec: PositionCodec) -> None:
+        self.text = text
+        self._codec = codec
+        self._plain = text.isascii()
+        self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def position(self, offset: int) -> types.Position:
+        """The position of an offset."""
+        line = bisect_right(self._starts, offset) - 1
+        start = self._starts[line]
+        units = offset - start if self._plain else self._units(self.text[start:offset])
+        return types.Position(line, units)
+
+    def _units(self, text: str) -> int:
+        return int(self._codec.client_num_units(text))
+
+    def range(self, span: Span) -> types.Range:
+        """The range of a stretch."""
+        return types.Range(self.position(span.start), self.position(span.end))
+
+    def offset(self, position: types.Position) -> int:
+        """The offset of a position; one beyond a line or the text is at its end."""
+        if position.line >= len(self._starts):
+            return len(self.text)
+        start = self._starts[position.line]
+        end = self.text.find("\n", start)
+        line = self.text[start : end if end >= 0 else len(self.text)]
+        if self._plain:
+            return start + min(position.character, len(line))
+        ends = accumulate(map(self._units, line))
+        return start + sum(end <= position.character for end in ends)
+
+    def problem_range(self, problem: Problem) -> types.Range:
+        """The range of a problem."""
+        line = min(problem.line - 1, len(self._starts) - 1)
+        start = min(self._starts[line] + problem.column - 1, len(self.text))
+        return self.range(Span(start, min(start + problem.length, len(self.text))))
+
+
+class ScriptServer(LanguageServer):
+    """The language server of the four languages."""
+
+    def __init__(self, connect: Connect) -> None:
+        super().__init__(SOURCE, version("memorygraph"), text_document_sync_kind=types.TextDocumentSyncKind.Full)
+        self.documents = Documents(self.publish)
+        self.lookup = GraphLookup(connect)
+        self._places: dict[str, Places] = {}
+
+    def places(self, document: Document) -> Places:
+        """The places of a document's text as it is now."""
+        places = self._places.get(document.uri)
+        if places is None or places.text is not document.text:
+            places = self._places[document.uri] = Places(document.text, self.workspace.position_codec)
+        return places
+
+    def document(self, uri: str) -> Document:
+        """An open document.
+
+        Raises:
+            JsonRpcInvalidParams: it is not open, or in none of our languages.
+        """
+        if uri not in self.documents:
+            raise JsonRpcInvalidParams(f"not an open script in a language of memorygraph: {uri}")
+        return self.documents[uri]
+
+    def publish(self, document: Document) -> None:
+        """Send what is wrong in a document, in the words of `memorygraph check`."""
+        if document.analysis is None:
+            return
+        places, file = self.places(document), document.analysis.script.source.file
+        shown = [
+            types.Diagnostic(
+                places.problem_range(problem) if problem.file == file else places.range(Span(0, 0)),
+                problem.message if problem.file == file else str(problem).partition("\n")[0],
+                severity=severity,
+                code=problem.code,
+                source=SOURCE,
+            )
+            for problems, severity in (
+                (document.analysis.problems, types.DiagnosticSeverity.Error),
+                (document.analysis.warnings, types.DiagnosticSeverity.Warning),
+            )
+            for problem in problems
+        ]
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(document.uri, shown, document.version))
+
+    async def describe(self, document: Document, offset: int) -> tuple[str, Span] | None:
+        """What the name at an offset is, in Markdown, and where it stands."""
+        await self.documents.first_read(document)
+        found = document.occurrence_at(offset)
+        if found is None:
+            return None
+        analysis, one = found
+        declared = analysis.declaration_of(one)
+        parts = [show_declaration(document.language, analysis, declared)] if declared else []
+        if one.space in GRAPH_SPACES:
+            stored = await self.lookup.look_up(one.name, similar=declared is None)
+            if stored is not None and stored.lines:
+                parts.append("\n\n".join(stored.lines))
+            elif declared is None:
+                known = [other.name for other in analysis.occurrences if other.space == one.space and other.declares]
+                parts.append(explain_unknown(one, [*known, *(stored.similar if stored else ())], in_graph=bool(stored)))
+        elif declared is None and one.space == "built-in":
+            parts.append(f"`{one.name}`: a built-in function")
+        elif declared is None and not one.fixed:
+            known = [other.name for other in analysis.occurrences if other.space == one.space and other.declares]
+            parts.append(explain_unknown(one, known, in_graph=False))
+        return ("\n\n---\n\n".join(parts), document.now(one.span)) if parts else None
+
+    async def complete(self, document: Document, offset: int) -> list[Completion]:
+        """What may be written at an offset, of the file and, where ids of the graph can stand, of the graph."""
+        await self.documents.first_read(document)
+        word = word_before(document.text, offset)
+        names = [one for one in (document.named.occurrences if document.named else ()) if one.name != word]
+        found = document.language.complete(document.text, offset, names)
+        if any(completion.kind == "id" for completion in found):
+            quote = '"' if found[0].text.startswith('"') else ""
+            ids = await self.lookup.ids(word)
+            found += [Completion(f"{quote}{id_}{quote}", "id") for id_ in ids]
+        return [one for one in dict.fromkeys(found) if one.text.strip('"').lower().startswith(word.lower())]
+
+
+def show_declaration(language: Language, analysis: Analysis, declared: Occurrence) -> str:
+    """A declaration as a hover shows it: what it is, where, and its text."""
+    line, _ = analysis.script.source.position(declared.span.start)
+    shown = analysis.text[slice(*(declared.whole or declared.span))]
+    if len(shown) > MAX_SHOWN_CHARACTERS:
+        shown = shown[:MAX_SHOWN_CHARACTERS] + "…"
+    fence = "`" * (max((len(ticks) for ticks in re.findall("`+", shown)), default=2) + 1)
+    return f"{declared.kind} `{declared.name}`, line {line}\n\n{fence:`<3}{language.name}\n{shown}\n{fence:`<3}"
+
+
+def explain_unknown(one: Occurrence, known: Sequence[str], *, in_graph: bool) -> str:
+    """What to say of a name that nothing declares: the likeliest that there are."""
+    where = "neither in this file nor in the graph" if in_graph else "not declared in this file"
+    near = likeliest(one.name, list(known))
+    meant = f"; did you mean {', '.join(f'`{name}`' for name in near)}?" if near else ""
+    return f"`{one.name}` is {where}{meant}"
+
+
+def word_before(text: str, offset: int) -> str:
+    """The word that ends at an offset."""
+    found = WORD.search(text[max(0, offset - 600) : offset])
+    return found[0] if found else ""
+
+
+def without_mark(text: str) -> str:
+    """A text with a blank for a byte order mark, which no language counts."""
+    return f" {text[1:]}" if text.startswith("\ufeff") else text
+
+
+def open_document(item: types.TextDocumentItem) -> Document | None:
+    """The document that an editor opens; None where it is in none of our languages."""
+    file = to_fs_path(item.uri) if item.uri.startswith("file:") else None
+    try:
+        language = LANGUAGES.get(item.language_id) or language_of(file or item.uri)
+    except NotFoundError:
+        return None
+    return Document(item.uri, Path(file) if file else None, language, without_mark(item.text), item.version)
+
+
+def outline(server: ScriptServer, document: Document) -> list[types.DocumentSymbol]:
+    """What a document declares, each in what it stands in."""
+    places = server.places(document)
+    top: list[types.DocumentSymbol] = []
+    around: list[tuple[int, list[types.DocumentSymbol]]] = []  # of each that is open, its end and what is in it
+    declared = [one for one in document.named.occurrences if one.whole] if document.named else []
+    for one in sorted(declared, key=lambda one: (one.whole or one.span).start):
+        whole = document.now(one.whole or one.span)
+        while around and around[-1][0] <= whole.start:
+            around.pop()
+        kind = SYMBOL_KINDS.get(one.kind, types.SymbolKind.Constant)
+        inside: list[types.DocumentSymbol] = []
+        symbol = types.DocumentSymbol(
+            one.name,
+            kind,
+            places.range(whole),
+            places.range(document.now(one.span)),
+            detail=one.kind,
+            children=inside,
+        )
+        (around[-1][1] if around else top).append(symbol)
+        around.append((whole.end, inside))
+    return top
+
+
+def smallest_edit(places: Places, new: str) -> list[types.TextEdit]:
+    """The lines that differ, so that the cursor and the marks of the others stay."""
+    old = places.text
+    if "\r\n" in old:
+        new = re.sub("\r?\n", "\r\n", new)
+    if old == new:
+        return []
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    same = 0
+    while same < min(len(before), len(after)) and before[same] == after[same]:
+        same += 1
+    rest = 0
+    while rest < min(len(before), len(after)) - same and before[-1 - rest] == after[-1 - rest]:
+        rest += 1
+    start = sum(map(len, before[:same]))
+    end = len(old) - sum(map(len, before[len(before) - rest :]))
+    return [types.TextEdit(places.range(Span(start, end)), "".join(after[same : len(after) - rest]))]
+
+
+def did_open(ls: ScriptServer, params: types.DidOpenTextDocumentParams) -> None:
+    """Take in a document."""
+    document = open_document(params.text_document)
+    if document is not None:
+        ls.documents.open(document)
+
+
+def did_change(ls: ScriptServer, params: types.DidChangeTextDocumentParams) -> None:
+    """Take a new text of a document."""
+    uri = params.text_document.uri
+    if uri in ls.documents:
+        text = ls.workspace.get_text_document(uri).source
+        ls.documents.change(uri, without_mark(text), params.text_document.version)
+
+
+def did_save(ls: ScriptServer, _: types.DidSaveTextDocumentParams) -> None:
+    """Read all documents again: any of them may import what was saved."""
+    for document in ls.documents:
+        ls.documents.read_again(document.uri)
+
+
+def did_close(ls: ScriptServer, params: types.DidCloseTextDocumentParams) -> None:
+    """Forget a document, and what is wrong in it."""
+    uri = params.text_document.uri
+    if uri in ls.documents:
+        ls.documents.close(uri)
+        ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+
+async def hover(ls: ScriptServer, params: types.HoverParams) -> types.Hover | None:
+    """Say what the name at a place is."""
+    document = ls.document(params.text_document.uri)
+    text = document.text
+    found = await ls.describe(document, ls.places(document).offset(params.position))
+    if found is None or document.text is not text:
+        return None
+    content = types.MarkupContent(types.MarkupKind.Markdown, found[0])
+    return types.Hover(content, ls.places(document).range(found[1]))
+
+
+async def definition(ls: ScriptServer, params: types.DefinitionParams) -> types.Location | None:
+    """Find where the name at a place is declared."""
+    document = ls.document(params.text_document.uri)
+    await ls.documents.first_read(document)
+    places = ls.places(document)
+    found = document.occurrence_at(places.offset(params.position))
+    declared = found[0].declaration_of(found[1]) if found else None
+    return types.Location(document.uri, places.range(document.now(declared.span))) if declared else None
+
+
+async def completion(ls: ScriptServer, params: types.CompletionParams) -> types.CompletionList:
+    """Complete the word before the cursor."""
+    document = ls.document(params.text_document.uri)
+    places = ls.places(document)
+    offset = places.offset(params.position)
+    found = await ls.complete(document, offset)
+    place = places.range(Span(offset - len(word_before(places.text, offset)), offset))
+    items = [
+        types.CompletionItem(
+            one.text,
+            kind=COMPLETION_KINDS.get(one.kind, types.CompletionItemKind.Text),
+            detail=one.kind,
+            sort_text=f"{index:05}",
+            text_edit=types.TextEdit(place, one.text),
+        )
+        for index, one in enumerate(found[:MAX_COMPLETIONS])
+    ]
+    return types.CompletionList(is_incomplete=len(found) > MAX_COMPLETIONS, items=items)
+
+
+async def prepare_rename(ls: ScriptServer, params: types.PrepareRenameParams) -> types.Range:
+    """Find the name at a place, if it can be changed."""
+    document, one = await name_to_change(ls, params.text_document.uri, params.position)
+    return ls.places(document).range(one.span)
+
+
+async def rename(ls: ScriptServer, params: types.RenameParams) -> types.WorkspaceEdit:
+    """Change a name at all its places in the document."""
+    document, one = await name_to_change(ls, params.text_document.uri, params.position)
+    places, analysis = ls.places(document), document.analysis
+    if not document.language.accepts_name(params.new_name, one):
+        raise JsonRpcInvalidParams(f"`{params.new_name}` cannot be the name of this in {document.language.name}")
+    if analysis is None or any(
+        other.name == params.new_name and other.space == one.space for other in analysis.occurrences
+    ):
+        raise JsonRpcInvalidParams(f"`{params.new_name}` is in this file already; the two would be one")
+    edits = [types.TextEdit(places.range(other.span), params.new_name) for other in analysis.by_key[one.key]]
+    return types.WorkspaceEdit(changes={document.uri: edits})
+
+
+async def name_to_change(ls: ScriptServer, uri: str, position: types.Position) -> tuple[Document, Occurrence]:
+    """The name at a place of a text that was read as it is now."""
+    document = ls.document(uri)
+    text, offset = document.text, ls.places(document).offset(position)
+    read = await ls.documents.now_read(document)
+    analysis = document.analysis
+    if not read or analysis is None or document.text is not text or document.named is not analysis:
+        raise JsonRpcInvalidParams("the text has errors, or has just changed; then no name can be changed")
+    one = analysis.at(offset)
+    if one is None or one.fixed:
+        raise JsonRpcInvalidParams("there is no name here that can be changed")
+    return document, one
+
+
+async def document_symbol(ls: ScriptServer, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+    """List what a document declares."""
+    document = ls.document(params.text_document.uri)
+    await ls.documents.first_read(document)
+    return outline(ls, document)
+
+
+async def formatting(ls: ScriptServer, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+    """Bring a document into its usual form."""
+    document = ls.document(params.text_document.uri)
+    text = document.text
+    if not await ls.documents.now_read(document) or document.analysis is None or document.text is not text:
+        return None
+    formatted = document.language.format_text(document.analysis.script)
+    return smallest_edit(ls.places(document), formatted) if formatted is not None else None
+
+
+def shutdown(ls: ScriptServer, _: Any = None) -> None:
+    """Read and look up no more."""
+    ls.documents.shut_down()
+    ls.lookup.close()
+
+
+FEATURES: tuple[tuple[str, Any, Any], ...] = (
+    (types.TEXT_DOCUMENT_DID_OPEN, did_open, None),
+    (types.TEXT_DOCUMENT_DID_CHANGE, did_change, None),
+    (types.TEXT_DOCUMENT_DID_SAVE, did_save, None),
+    (types.TEXT_DOCUMENT_DID_CLOSE, did_close, None),
+    (types.TEXT_DOCUMENT_HOVER, hover, None),
+    (types.TEXT_DOCUMENT_DEFINITION, definition, None),
+    (types.TEXT_DOCUMENT_COMPLETION, completion, types.CompletionOptions(trigger_characters=TRIGGERS)),
+    (types.TEXT_DOCUMENT_PREPARE_RENAME, prepare_rename, None),
+    (types.TEXT_DOCUMENT_RENAME, rename, types.RenameOptions(prepare_provider=True)),
+    (types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, document_symbol, None),
+    (types.TEXT_DOCUMENT_FORMATTING, formatting, None),
+    (types.SHUTDOWN, shutdown, None),
+)
+
+
+def make_server(connect: Connect) -> ScriptServer:
+    """A language server that asks the graph through `connect`."""
+    server = ScriptServer(connect)
+    for name, handler, options in FEATURES:
+        server.feature(name, options)(handler)
+    return server

@@ -1,0 +1,372 @@
+"""The language server, asked by a real client over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import click.testing
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from memorygraph import MemoryGraph
+from memorygraph.cli import cli
+from memorygraph.languages import LANGUAGES, parse
+from tests.cases import Case, read_cases
+from tests.lsp.editor import Editor, in_editor
+
+WORLD = (
+    "# Who knows whom\n"
+    'Node(node_id="ada", name="Ada", data="");\n'
+    'Node(node_id="adam", name="Adam", data=""); # "no id"\n'
+    'Node(node_id="charles", name="Charles 😀", data="");\n'
+    'Edge(edge_id="e1", from_node="ada", to_node="adm", verb="knows", weight=0.5);\n'
+)
+PROGRAM = """\
+import llm Model from "openai://gpt-5-mini"
+
+agent Helper {
+model Model
+role "A helper"
+description "Answers"
+func answer(question) {
+reply = generate({ input: "Answer" }) {
+return { text string }
+}
+return reply.text
+}
+}
+
+main agent Lead {
+main func(question) {
+reply = Helper.answer(question)
+return reply
+}
+}
+"""
+GRAPH = """\
+@to second = eq(output "yes")
+@exit
+> node first
+> shout(word: string) -> (
+    return(upper(word))
+)
+> user
+Say {{shout("hi")}}
+
+> node second
+> goto first
+"""
+LOG = """\
+context main(&travis) {
+&heat = /* the heat */
+&travis likes &heat.
+_what cools &heat?
+"""
+
+
+def checked(path: Path) -> list[tuple[int, int, str, str]]:
+    """What `memorygraph check` says of a file."""
+    result = click.testing.CliRunner().invoke(cli, ["check", str(path), "--json"])
+    document = json.loads(result.stdout)
+    return [(one["line"], one["column"], one["message"], one["code"]) for one in document["errors"]]
+
+
+def shown(problems: list[types.Diagnostic]) -> list[tuple[int, int, str, str]]:
+    """What an editor shows as errors, counted as `check` counts."""
+    errors = [one for one in problems if one.severity == types.DiagnosticSeverity.Error]
+    return [(one.range.start.line + 1, one.range.start.character + 1, one.message, str(one.code)) for one in errors]
+
+
+CASES = [
+    param
+    for language in LANGUAGES
+    for param in read_cases(f"{language}/*")
+    if param.values[0].kind in {"parse", "check"} and param.values[0].source.isascii()
+]
+
+
+def test_an_editor_says_the_very_words_of_check_of_every_case(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> int:
+        errors = 0
+        for number, param in enumerate(CASES):
+            case = param.values[0]
+            assert isinstance(case, Case)
+            text = case.source.replace("\r", "")
+            if not 0 < len(text) < 20_000 or text.startswith("\ufeff"):
+                continue
+            path = tmp_path / f"{number}{LANGUAGES[case.language].extension}"
+            path.write_text(text, "utf-8")
+            uri = editor.open(path, text)
+            found = shown(await editor.problems_now(uri))
+            assert found == checked(path), text
+            errors += len(found)
+        return errors
+
+    assert in_editor(work, "--no-graph") > 100
+
+
+def test_a_warning_of_check_is_a_warning(tmp_path: Path) -> None:
+    text = "@exit\n@to a\n> node a\n> goto a"
+
+    async def work(editor: Editor) -> list[types.Diagnostic]:
+        return await editor.problems_now(editor.open(tmp_path / "a.convo", text))
+
+    expected = MemoryGraph.find_warnings(text, "convo")
+    found = in_editor(work, "--no-graph")
+    assert [(one.message, one.code) for one in found] == [(one.message, one.code) for one in expected]
+    assert {one.severity for one in found} == {types.DiagnosticSeverity.Warning}
+
+
+def test_what_is_wrong_with_an_import_is_said_and_goes_when_the_file_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "main.convo"
+    text = "@import ./other\n> define\n> node a\n> user\nHi\n> goto a\n"
+    path.write_text(text)
+
+    async def work(editor: Editor) -> tuple[list[types.Diagnostic], list[types.Diagnostic]]:
+        uri = editor.open(path, text)
+        before = await editor.problems_now(uri)
+        (tmp_path / "other.convo").write_text("> define\nx = 1\n")
+        editor.problems.clear()
+        editor.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
+        return before, await editor.problems_now(uri)
+
+    before, after = in_editor(work, "--no-graph")
+    assert [one.code for one in before] == ["import-failed"]
+    assert shown(before) == [(1, 1, "there is no file `./other` beside this one", "import-failed")]
+    assert shown(after) == []
+
+
+def test_a_hover_shows_the_declaration_and_an_unknown_id_offers_the_likeliest(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", WORLD)
+        known = await editor.hover(uri, 'from_node="a')
+        assert known is not None
+        assert known.startswith("node `ada`, line 2")
+        assert 'Node(node_id="ada", name="Ada", data="");' in known
+        unknown = await editor.hover(uri, 'to_node="a')
+        assert unknown == "`adm` is not declared in this file; did you mean `adam`, `ada`?"
+        assert await editor.hover(uri, "# Who") is None
+
+    in_editor(work, "--no-graph")
+
+
+def test_names_are_found_completed_and_renamed_in_contextscript(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", WORLD)
+        await editor.problems_now(uri)
+        assert await editor.define(uri, 'from_node="ad') == 'Node(node_id="ada", name="Ada", data="");'
+        assert await editor.define(uri, 'to_node="ad') is None
+        renamed = await editor.rename(uri, "lovelace", 'from_node="')
+        assert renamed == WORLD.replace('"ada"', '"lovelace"')
+        assert [name for name, _ in await editor.outline(uri)] == ["ada", "adam", "charles", "e1"]
+        assert {"ada", "adam", "charles"} <= {*await editor.complete(uri, 'to_node="')}
+        assert await editor.complete(uri, 'verb="k') == ["knows"]
+        assert await editor.complete(uri, "weight=0.5);\n") == ["Node", "Edge", "del"]
+        editor.edit(uri, WORLD + 'Edge(edge_id="e2", from_node="ada", ')
+        assert await editor.complete(uri, 'from_node="ada", ') == ["to_node", "verb", "weight"]
+        editor.edit(uri, WORLD + "Edge(edge_id=")
+        assert '"ada"' in await editor.complete(uri, "Edge(edge_id=")
+
+    in_editor(work, "--no-graph")
+
+
+@pytest.mark.parametrize(
+    ("before", "new"), [('from_node="', "adam"), ('from_node="', "no id"), ('verb="', "likes"), ("# Wh", "x")]
+)
+def test_a_rename_that_would_break_the_text_is_refused(tmp_path: Path, before: str, new: str) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", WORLD)
+        with pytest.raises(JsonRpcException):
+            await editor.rename(uri, new, before)
+
+    in_editor(work, "--no-graph")
+
+
+def test_names_are_found_completed_and_renamed_in_agentscript(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.as", PROGRAM)
+        await editor.problems_now(uri)
+        assert await editor.define(uri, "model Mo") == PROGRAM.partition("\n")[0]
+        assert await editor.define(uri, "Helper.an") == "func answer(question) {"
+        assert await editor.define(uri, "return repl", "y\n") == "reply = Helper.answer(question)"
+        assert await editor.outline(uri) == [("Model", []), ("Helper", [("answer", [])]), ("Lead", [])]
+        renamed = await editor.rename(uri, "said", "return rep", "ly.text")
+        assert renamed == PROGRAM.replace("reply = generate", "said = generate").replace("reply.text", "said.text")
+        assert await editor.rename(uri, "Aid", "agent Hel") == PROGRAM.replace("Helper", "Aid")
+        assert await editor.complete(uri, "Helper.") == ["answer"]
+        assert await editor.complete(uri, "import l") == ["llm"]
+        assert await editor.complete(uri, 'input: "Answ') == []
+        assert {"return", "reply", "generate", "string"} <= {*await editor.complete(uri, "{\n", "return { text")}
+
+    in_editor(work, "--no-graph")
+
+
+def test_names_are_found_completed_and_renamed_in_convo(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.convo", GRAPH)
+        await editor.problems_now(uri)
+        assert await editor.define(uri, "@to sec") == "> node second"
+        assert await editor.define(uri, "{{sho") == "> shout(word: string) -> ("
+        assert await editor.rename(uri, "start", "goto fi") == GRAPH.replace("first", "start")
+        assert await editor.rename(uri, "cry", "{{sh") == GRAPH.replace("shout", "cry")
+        assert await editor.complete(uri, "@to ") == ["first", "second"]
+        assert "to" in await editor.complete(uri, "@", "to second")
+        assert "goto" in await editor.complete(uri, "> g", "oto")
+        assert {"shout", "upper", "word", "eq"} <= {*await editor.complete(uri, "return(", "upper")} | {"upper"}
+        assert await editor.complete(uri, "\nSay ") == []
+        assert await editor.hover(uri, "= e") == "`eq`: a built-in function"
+
+    in_editor(work, "--no-graph")
+
+
+def test_names_are_found_completed_and_renamed_in_pete(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.pete", LOG)
+        await editor.problems_now(uri)
+        assert await editor.define(uri, "likes &he") == "&heat = /* the heat */"
+        assert await editor.rename(uri, "warmth", "likes &he") == LOG.replace("&heat", "&warmth")
+        assert await editor.complete(uri, "likes &") == ["heat", "travis", "what"]
+        assert "likes" in await editor.complete(uri, "travis li")
+        assert await editor.outline(uri) == [("main", []), ("heat", [])]
+
+    in_editor(work, "--no-graph")
+
+
+def test_answers_come_from_the_last_text_that_could_be_read_while_an_edit_is_under_way(tmp_path: Path) -> None:
+    broken = PROGRAM.replace("return reply.text", "\n\nreturn reply.text ) ( {{{")
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.as", PROGRAM)
+        await editor.problems_now(uri)
+        editor.edit(uri, broken)
+        assert await editor.define(uri, "reply = Helper.an") == "func answer(question) {"
+        assert [one.code for one in await editor.problems_now(uri)] != []
+        assert await editor.define(uri, "reply = Helper.an") == "func answer(question) {"
+        assert await editor.hover(uri, "model Mo") is not None
+        assert "Helper" in await editor.complete(uri, "reply = ", "Helper.answer")
+        with pytest.raises(JsonRpcException, match="errors"):
+            await editor.rename(uri, "Aid", "agent Hel")
+        assert await editor.format(uri) is None
+        editor.edit(uri, PROGRAM)
+        assert await editor.problems_now(uri) == []
+
+    in_editor(work, "--no-graph")
+
+
+def test_only_the_last_of_many_edits_is_reported(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", WORLD)
+        await editor.problems_now(uri)
+        for size in range(1, len(WORLD)):
+            editor.edit(uri, WORLD[:size])
+        editor.edit(uri, "Node(node_id=ada);")
+        assert [one.message for one in await editor.problems_now(uri)] == [
+            one.message for one in MemoryGraph.check("Node(node_id=ada);")
+        ]
+        await asyncio.sleep(1)
+        assert editor.problems[uri][-1].version == editor.versions[uri]
+
+    in_editor(work, "--no-graph")
+
+
+def test_places_are_counted_in_utf_16(tmp_path: Path) -> None:
+    text = 'Node(node_id="a", name="😀", data=""); Node(node_id="b", name="B", data="", date="");\n'
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", text)
+        [problem] = await editor.problems_now(uri)
+        assert problem.range.start == editor.place(uri, 'data="", ')
+        assert await editor.rename(uri, "c", 'Node(node_id="', 'b"') == text.replace('"b"', '"c"')
+
+    in_editor(work, "--no-graph")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "formatted"),
+    [
+        (
+            "a.ctx",
+            '# first\nNode( node_id = "a",name="A" , data="" );Node(node_id="b", # why\n name="B", data="");',
+            '# first\nNode(node_id="a", name="A", data="");\nNode(node_id="b", # why\n name="B", data="");',
+        ),
+        ("a.pete", "context main(&a) { &a has 3. // hm\n set", "context main(&a) {\n  &a has 3.\n  // hm\n  set\n"),
+        (
+            "a.as",
+            'main agent {\nmain func(a) {\nx = "one\n two"  \n    return [\n1 2 ]\n}\n}\n',
+            'main agent {\n  main func(a) {\n    x = "one\n two"\n    return [\n      1 2 ]\n  }\n}\n',
+        ),
+        (
+            "a.convo",
+            "> define\nx=add( 1  2 )\n\n// kept\n> user\nHi {{ x }}\n",
+            "> define\nx=add(1, 2)\n\n// kept\n> user\nHi {{x}}\n",
+        ),
+    ],
+)
+def test_a_text_is_formatted_and_says_the_same_with_its_comments(
+    tmp_path: Path, name: str, text: str, formatted: str
+) -> None:
+    async def work(editor: Editor) -> str | None:
+        return await editor.format(editor.open(tmp_path / name, text))
+
+    language = next(one.name for one in LANGUAGES.values() if name.endswith(one.extension))
+    assert in_editor(work, "--no-graph") == formatted
+    assert parse(formatted, language).statements == parse(text, language).statements
+
+
+def test_a_file_in_another_language_is_left_alone(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.txt", "Node(")
+        with pytest.raises(JsonRpcException, match="not an open script"):
+            await editor.outline(uri)
+        assert uri not in editor.problems
+
+    in_editor(work, "--no-graph")
+
+
+def test_a_hover_shows_the_node_of_the_graph_and_its_last_change(tmp_path: Path, environment: str) -> None:
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.load('Node(node_id="lovelace", name="Ada [L]", data="The first *programmer*");')
+        graph.load('Node(node_id="lovelock", name="James", data="");')
+        address = graph.address("lovelace")
+    text = 'Edge(edge_id="e", from_node="lovelace", to_node="lovelac", verb="knows", weight=0.5);\n'
+    log = f"context main() {{\n&a = {address}\n"
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", text)
+        async with asyncio.timeout(20):  # the first answer may come too late, while the connection is opened
+            while "in the graph" not in ((found := await editor.hover(uri, 'from_node="')) or ""):
+                await asyncio.sleep(0.1)
+        assert found is not None
+        assert "node `lovelace`, Ada \\[L\\]" in found
+        assert "The first \\*programmer\\*" in found
+        assert "created in revision 1" in found
+        unknown = await editor.hover(uri, 'to_node="')
+        assert unknown == "`lovelac` is neither in this file nor in the graph; did you mean `lovelace`, `lovelock`?"
+        assert {"lovelace", "lovelock"} <= {*await editor.complete(uri, 'to_node="lov')}
+        other = editor.open(tmp_path / "a.pete", log)
+        assert "Ada" in ((await editor.hover(other, "= mem")) or "")
+
+    in_editor(work)
+
+
+def test_without_a_server_a_hover_answers_and_starts_none(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", WORLD)
+        assert "did you mean" in ((await editor.hover(uri, 'to_node="a')) or "")
+        assert not (home / "neo4j").exists()
+
+    in_editor(work, NEO4J_URI=None, MEMORYGRAPH_HOME=str(home))
+
+
+def test_a_server_that_cannot_be_reached_keeps_no_hover_waiting(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", WORLD)
+        for _ in range(3):
+            assert (await editor.hover(uri, 'from_node="a')) is not None
+
+    in_editor(work, NEO4J_URI="bolt://127.0.0.1:9", NEO4J_PASSWORD="none")
