@@ -158,8 +158,8 @@ class ScriptServer(LanguageServer):
             elif declared is None:
                 known = [other.name for other in analysis.occurrences if other.space == one.space and other.declares]
                 parts.append(explain_unknown(one, [*known, *(stored.similar if stored else ())], in_graph=bool(stored)))
-        elif declared is None and one.space == "built-in":
-            parts.append(f"`{one.name}`: a built-in function")
+        elif declared is None and one.space == "builtin":
+            parts.append(f"`{one.name}` is a function of the language")
         elif declared is None and not one.fixed:
             known = [other.name for other in analysis.occurrences if other.space == one.space and other.declares]
             parts.append(explain_unknown(one, known, in_graph=False))

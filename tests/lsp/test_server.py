@@ -217,7 +217,7 @@ def test_names_are_found_completed_and_renamed_in_convo(tmp_path: Path) -> None:
         assert "goto" in await editor.complete(uri, "> g", "oto")
         assert {"shout", "upper", "word", "eq"} <= {*await editor.complete(uri, "return(", "upper")} | {"upper"}
         assert await editor.complete(uri, "\nSay ") == []
-        assert await editor.hover(uri, "= e") == "`eq`: a built-in function"
+        assert await editor.hover(uri, "= e") == "`eq` is a function of the language"
 
     in_editor(work, "--no-graph")
 

@@ -16,12 +16,13 @@ from memorygraph.languages.contextscript.syntax import (
 )
 from memorygraph.languages.engine.editing import MAX_LOOK_BACK, Completion, Occurrence, completions, names_in
 from memorygraph.languages.engine.fast_path import RawStatement
+from memorygraph.languages.engine.patterns import compile_pattern
 
 KINDS = {"node_id": "node", "edge_id": "edge"}  # of the arguments that declare an id
 REFERENCES = frozenset({"from_node", "to_node", "id"})
 
 _ARGUMENTS = {KEYWORDS[statement.__name__]: statement.arguments() for statement in STATEMENTS}
-_OPENING = re.compile(rf"^[ \t]*({'|'.join(KEYWORDS.values())})[ \t\r\n]*\(", re.MULTILINE)
+_OPENING = compile_pattern(rf"^[ \t]*({'|'.join(KEYWORDS.values())})[ \t\r\n]*\(", re.MULTILINE)
 _TOKEN = re.compile(
     r'#[^\n]*|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<open>"(?:[^"\\]|\\.)*\Z)|(?P<name>[A-Za-z][A-Za-z0-9_]*)[ \t\r\n]*='
     r"|(?P<end>;)|(?P<other>[^\s#\"]+?)",

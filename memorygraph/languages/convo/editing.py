@@ -83,7 +83,7 @@ def name_part(part: syntax.ConvoSyntax, text: str) -> Iterator[Occurrence]:
             name = ".".join(names)
             place = Span(start, start + len(name))
             if name in BUILT_IN:
-                yield Occurrence(name, "built-in", place, fixed=True)
+                yield Occurrence(name, "builtin", place, fixed=True)
             else:
                 yield Occurrence(name, "function", place, fixed=len(names) > 1)
 

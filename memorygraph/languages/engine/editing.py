@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from memorygraph.errors import Span
+from memorygraph.languages.engine.patterns import compile_pattern
 
 WORD = re.compile(r"[A-Za-z0-9_-]*\Z")
 MAX_LOOK_BACK = 2**15  # characters before the cursor in which the statement around it is looked for
@@ -58,5 +59,5 @@ def names_in(space: str, occurrences: Iterable[Occurrence]) -> list[str]:
 
 def find_word(text: str, word: str, span: Span) -> Span:
     """Find a word in a stretch of a text; all of the stretch where it is not there."""
-    found = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])").search(text, *span)
+    found = compile_pattern(rf"(?<![\w-]){re.escape(word)}(?![\w-])").search(text, *span)
     return Span(*found.span()) if found else span
