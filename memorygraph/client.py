@@ -426,7 +426,8 @@ class MemoryGraph:
     def stored_run(self, id: str) -> StoredRun:  # noqa: A002 - the name users type
         """A stored run, of whatever language: its value, its steps and its trace as `run` gave them.
 
-        Its `.transcript` is what was said in it; for a node graph that is Convo.
+        `id` is its id, or `last` for the latest of the namespace. Its `.transcript` is what was said in it; for a node
+        graph that is Convo.
 
         Raises:
             NotFoundError: there is no run of this id.

@@ -34,7 +34,7 @@ def list_runs_command(graph: MemoryGraph, *, limit: int) -> None:
 
 
 @runs_command.command("show")
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="RUN|last")
 @click.option("--transcript", is_flag=True, help="Print what was said in it, and nothing else.")
 @report_from_graph
 def show_runs_command(graph: MemoryGraph, *, run: str, transcript: bool) -> None:

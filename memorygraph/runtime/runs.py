@@ -23,6 +23,8 @@ from memorygraph.messages.recorder import RecordWarning
 from memorygraph.runtime.permissions import Permissions
 
 RUNS_PER_TRANSACTION = 5000
+LAST = "last"
+"""In place of the id of a run: the latest; of a program, its latest; to go on with, the latest that was interrupted."""
 
 Work = Callable[[], object]
 Event = dict[str, Any]

@@ -10,7 +10,7 @@ from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import UnreadableRecord, parse_stored_json
 from memorygraph.languages import LANGUAGES
-from memorygraph.runtime.runs import RunInfo, StoredRun
+from memorygraph.runtime.runs import LAST, RunInfo, StoredRun
 
 
 def list_runs(namespace: Namespace, limit: int) -> list[RunInfo]:
@@ -19,11 +19,13 @@ def list_runs(namespace: Namespace, limit: int) -> list[RunInfo]:
 
 
 def find_stored_run(namespace: Namespace, id_: str) -> StoredRun:
-    """Find a run by its id, with all that is known of it.
+    """Find a run by its id, or the `last` one, with all that is known of it.
 
     Raises:
         NotFoundError: there is no run of this id.
     """
+    if id_ == LAST:
+        id_ = next((run.id for run in list_runs(namespace, 1)), id_)
     rows = namespace.read("runs/run", id=id_)
     if not rows:
         raise NotFoundError(f"no run `{id_}` in namespace `{namespace}`; `memorygraph runs list` shows them")

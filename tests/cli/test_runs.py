@@ -70,6 +70,7 @@ def test_a_run_is_shown_with_its_steps_and_its_transcript(script: str) -> None:
     told = document("runs", "show", result["run"], "--transcript")
     assert told == {"id": result["run"], "transcript": TRANSCRIPT}
     assert "judge" in memorygraph("runs", "show", result["run"]).stdout
+    assert document("runs", "show", "last") == shown
     missing = memorygraph("runs", "show", "nothing")
     assert (missing.returncode, "runs list" in missing.stderr) == (1, True)
 

@@ -112,14 +112,14 @@ def test_load_in_batches_stopped_by_ctrl_c_goes_on_from_there(
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:
-    """Send an interrupt, and another where the process has not ended after 10 s.
+    """Send an interrupt, and another where the process has not ended after 2 s.
 
     A signal that comes between Python's last look for signals and its read of the answer is seen after that read only.
     """
-    for _ in range(6):
+    for _ in range(30):
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=10)
+            process.wait(timeout=2)
             return
 
 

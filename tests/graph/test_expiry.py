@@ -19,6 +19,7 @@ from memorygraph.graph.expiry import Expiry, ExpiryGate
 from memorygraph.graph.namespace import NamespaceTransaction
 from memorygraph.memory.values import Entity
 from memorygraph.query import Query
+from tests.examples import mostly_slow
 from tests.graph.test_forgetting import ALL_OF_IT
 
 SOON = timedelta(seconds=2)
@@ -119,7 +120,7 @@ READS: dict[str, Callable[[MemoryGraph], object]] = {
 """Each of the ways in which a namespace is read."""
 
 
-@pytest.mark.parametrize("name", READS)
+@pytest.mark.parametrize("name", mostly_slow(READS, ordinary=5))
 def test_the_first_read_after_its_time_finds_nothing_of_what_has_expired(graph: MemoryGraph, name: str) -> None:
     plant(graph)
     known = str(READS[name](graph))

@@ -154,7 +154,7 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
 }
 """What raw Cypher does, the invariant that it breaks, and the id of what breaks it."""
 
-spoiled = pytest.mark.parametrize("way", SPOILED)
+spoiled = pytest.mark.parametrize("way", mostly_slow(SPOILED, ordinary=12))
 
 
 def spoil(graph: MemoryGraph, way: str) -> tuple[str, str | None]:
@@ -216,6 +216,7 @@ def test_nodes_of_a_namespace_without_a_record_are_found(graph: MemoryGraph) -> 
     assert "unknown-namespace" not in codes(graph)
 
 
+@pytest.mark.slow
 def test_what_has_no_namespace_is_found_in_the_whole_database(graph: MemoryGraph) -> None:
     graph.query("CREATE (:Node {id: $namespace, name: '', data: ''})", write=True)
     try:
@@ -368,7 +369,7 @@ OTHER_PARTS = {
 
 
 @pytest.mark.usefixtures("environment")
-@pytest.mark.parametrize("way", mostly_slow(SPOILED, ordinary=6))
+@pytest.mark.parametrize("way", mostly_slow(SPOILED, ordinary=2))
 def test_no_read_falls_over_one_bad_element(graph: MemoryGraph, way: str) -> None:
     code, identifier = spoil(graph, way)
     fell = {}

@@ -15,6 +15,7 @@ from memorygraph.integrations.openai_agents import MemoryGraphSession
 from memorygraph.llm.completion import ToolCall
 from memorygraph.scripted.replies import Reply, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.examples import mostly_slow
 from tests.mcp_server.clients import HttpServer, Server, environment_of, stdio_command
 from tests.mcp_server.conftest import closed_http, open_http, other
 
@@ -71,7 +72,7 @@ def test_an_agent_remembers_over_standard_input_and_output(graph: MemoryGraph, s
     check(asyncio.run(ask(started, graph)), graph)
 
 
-@pytest.mark.parametrize("token", [None, "first-token"], ids=["open", "with a token"])
+@pytest.mark.parametrize("token", mostly_slow(["first-token", None], ordinary=1), ids=["with a token", "open"])
 def test_an_agent_remembers_over_http(
     graph: MemoryGraph, request: pytest.FixtureRequest, token: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

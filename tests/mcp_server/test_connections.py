@@ -20,6 +20,7 @@ from memorygraph import MemoryGraph
 from memorygraph.mcp_server import connections, http
 from memorygraph.mcp_server.connections import ConnectionLimits, bounded_connections
 from memorygraph.mcp_server.http import MAX_SESSIONS_OF_ONE_TOKEN
+from tests.examples import mostly_slow
 from tests.mcp_server.clients import HttpServer, Server, environment_of, http_command
 from tests.mcp_server.test_http import _ACCEPT, _INITIALIZE
 
@@ -73,7 +74,7 @@ def connect(server: HttpServer, source: str = STRANGER) -> socket.socket:
     [b"", b"POST /mcp HTTP/1.1\r\nHost: x", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{"],
     ids=["nothing", "half a header", "half a body"],
 )
-@pytest.mark.parametrize("source", [STRANGER, "127.0.0.1"], ids=["another address", "the same address"])
+@pytest.mark.parametrize("source", mostly_slow([STRANGER, "127.0.0.1"], ordinary=1))
 def test_half_open_connections_stop_nobody(narrow: HttpServer, sent: bytes, source: str) -> None:
     with ExitStack() as stack:
         for _ in range(FILES + 50):

@@ -17,7 +17,7 @@ from memorygraph.memory.values import Observations
 from memorygraph.memory.writes import entity_ids, hashed_id
 from memorygraph.query import Query
 from tests.conftest import empty_namespace
-from tests.examples import examples
+from tests.examples import examples, mostly_slow
 from tests.memory.test_entities import STEPS, Memory, entity, relation, run_step
 
 MAX = MAX_PLANNED_ROWS
@@ -145,7 +145,7 @@ def all_of(graph: MemoryGraph) -> list[Any]:
     return [graph.query(STORED), Memory(graph).revision()]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", mostly_slow(CASES, ordinary=16))
 def test_what_is_planned_is_one_query_and_stored_as_what_is_not(
     graph: MemoryGraph, twin: MemoryGraph, case: str, ran: list[Query]
 ) -> None:

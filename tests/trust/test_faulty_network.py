@@ -18,7 +18,7 @@ from memorygraph import ConflictError, ConnectionError, LoadReport, MemoryGraph
 from memorygraph.graph import connection as connections
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
-from tests.examples import amount
+from tests.examples import amount, mostly_slow
 from tests.trust.chance import seeded
 from tests.trust.proxy import AT_COMMIT, Fault, FaultProxy
 from tests.trust.rounds import loads, stored
@@ -100,7 +100,7 @@ def test_a_commit_whose_reply_is_lost_is_told_from_one_that_is_lost_itself(
     graph.query("MATCH (s) WHERE s.namespace = $namespace AND 'Stray' IN labels(s) DELETE s", write=True)
 
 
-@pytest.mark.parametrize("kind", AT_COMMIT)
+@pytest.mark.parametrize("kind", mostly_slow(AT_COMMIT, ordinary=1))
 def test_a_load_that_may_have_been_kept_says_so_and_by_what_it_is_found(
     graph: MemoryGraph,
     proxy: FaultProxy,

@@ -26,9 +26,7 @@ from memorygraph.runtime.convo.transcript import TranscriptEntry, transcript_tex
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import Event, Listener, RunDetails, RunInterrupted, RunRequest, RunResult
-
-LAST = "last"  # the latest run of the program; to go on with, the latest that was interrupted
+from memorygraph.runtime.runs import LAST, Event, Listener, RunDetails, RunInterrupted, RunRequest, RunResult
 
 
 def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) -> RunResult:

@@ -352,6 +352,7 @@ def test_nothing_grows_without_bounds(code: str) -> None:
     assert time.process_time() - started < 10
 
 
+@pytest.mark.slow
 def test_much_data_counts_as_much_work() -> None:
     work = WorkBudget()
     work.spend_reading([[0] * 100_000, "x" * 100_000, 5])
