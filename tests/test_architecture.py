@@ -32,6 +32,7 @@ ROWS = (
         "limits",
         "query",
         "scripts",
+        "sentences",
         "word_parts",
     },
     {"bearer_tokens", "ending", "masking", "threaded_server"},

@@ -59,7 +59,7 @@ _COMMANDS = {
     "forget": ("forgetting", "forget something for good"),
     "expire": ("forgetting", "have a node be forgotten at a time"),
     "namespaces": ("graph", "list or drop namespaces"),
-    "completion": ("completion", "print what completes commands in a shell"),
+    "completion": ("completion", "print what completes commands and names in a shell"),
 }
 
 

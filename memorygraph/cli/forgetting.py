@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_ids
 from memorygraph.cli.settings import report_from_graph
 from memorygraph.graph.expiry import Expiry
 from memorygraph.graph.forgetting import Forgotten
+from memorygraph.sentences import list_counts
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -49,7 +51,7 @@ def time_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command("forget")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifier", metavar="ID", shell_complete=complete_ids)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Say what would go and what would stay, and forget nothing.")
 @report_from_graph
@@ -80,13 +82,8 @@ def describe(what: str, forgotten: Forgotten) -> str:
     return f"{what}: {list_counts(forgotten.went)}{stayed}"
 
 
-def list_counts(counts: Mapping[str, int]) -> str:
-    """The counts as text: `2 messages, 1 versions`."""
-    return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "nothing"
-
-
 @click.command("expire")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifier", metavar="ID", shell_complete=complete_ids)
 @time_options
 @report_from_graph
 def expire_command(graph: MemoryGraph, *, identifier: str, **when: Any) -> None:

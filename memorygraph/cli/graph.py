@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_ids, complete_namespaces
 from memorygraph.cli.forgetting import report_expired
 from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
 from memorygraph.json_text import parse_json
+from memorygraph.sentences import count_of, counted
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -91,7 +93,7 @@ def query_command(
 
 
 @click.command("show")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifier", metavar="ID", shell_complete=complete_ids)
 @at_option
 @report_from_graph
 def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime | None) -> None:
@@ -111,7 +113,7 @@ def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime 
 
 
 @click.command("neighbours")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifier", metavar="ID", shell_complete=complete_ids)
 @click.option("--depth", default=1, type=click.IntRange(1, 20), metavar="N", help="How many edges away.")
 @report_from_graph
 def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> None:
@@ -217,7 +219,7 @@ def _expect_elements(graph: MemoryGraph, bar: output.Bar) -> None:
 
 
 @click.command("delete")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifier", metavar="ID", shell_complete=complete_ids)
 @click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Delete N edges at a time, then the node.")
 @report_from_graph
 def delete_command(graph: MemoryGraph, *, identifier: str, batch: int | None) -> None:
@@ -253,8 +255,8 @@ def duplicates_command(graph: MemoryGraph, *, limit: int) -> None:
 
 
 @click.command("merge")
-@click.argument("merged", metavar="ID")
-@click.argument("into", metavar="INTO_ID")
+@click.argument("merged", metavar="ID", shell_complete=complete_ids)
+@click.argument("into", metavar="INTO_ID", shell_complete=complete_ids)
 @click.option("--dry-run", is_flag=True, help="Do everything, report it, and roll back.")
 @report_from_graph
 def merge_command(graph: MemoryGraph, *, merged: str, into: str, dry_run: bool) -> None:
@@ -296,7 +298,7 @@ def list_namespaces_command(graph: MemoryGraph) -> None:
 
 
 @namespaces_command.command("drop")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_namespaces)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
 @report_from_graph
@@ -322,12 +324,12 @@ def finish_drop(name: str) -> str:
 
 def describe_namespace(held: NamespaceInfo) -> str:
     """How much a namespace holds: `2 nodes, 1 edge, 0 conversations, …`."""
-    counts = [output.count_of(getattr(held, name), name.removesuffix("s")) for name in COUNTED]
-    return ", ".join([*counts, output.count_of(held.former, "former state")])
+    counts = [count_of(getattr(held, name), name.removesuffix("s")) for name in COUNTED]
+    return ", ".join([*counts, count_of(held.former, "former state")])
 
 
 @click.command("history")
-@click.argument("identifier", metavar="ID")
+@click.argument("identifier", metavar="ID", shell_complete=complete_ids)
 @report_from_graph
 def history_command(graph: MemoryGraph, *, identifier: str) -> None:
     """Show who changed a node or an edge, when and from what; also of one that is deleted."""
@@ -346,7 +348,7 @@ def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
 
     def row(of: Revision) -> tuple[Any, ...]:
         what = f"undo of {of.undoes}" if of.undoes else of.language
-        return of.revision, format_time(of.at), what, output.counted(of.counts), asked_by(of), of.file
+        return of.revision, format_time(of.at), what, counted(of.counts), asked_by(of), of.file
 
     columns = ("revision", "at", "what", "changed", "by", "file")
     output.print_list(graph.revisions(limit), columns, row, if_empty="nothing was ever loaded here")

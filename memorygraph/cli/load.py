@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine
 from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.errors import Problem, ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
+from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 script_options = combine(
-    click.argument("files", nargs=-1, required=True, metavar="FILE..."),
+    click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files),
     click.option(
         "--language", type=click.Choice(list(LANGUAGES)), help="The language, where the extension does not tell."
     ),
@@ -147,7 +149,7 @@ def explain_stopped_load(
     else:
         said.append(f"{file} is stored" if stored else f"nothing of {file} is stored")
     if rest := len(loads) - len(reports) - 1:
-        said.append(f"nor of {output.count_of(rest, 'file')} after it")
+        said.append(f"nor of {count_of(rest, 'file')} after it")
     how = "to go on from there" if stored and batched else "what is stored already stays as it is"
     return f"{', '.join(said)}; {AGAIN}{' ' if stored and batched else ': '}{how}"
 

@@ -12,6 +12,7 @@ from memorygraph.cli import output
 from memorygraph.cli.settings import Settings, combine, report_from_graph
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.scripts import STANDARD_INPUT, read_script
+from memorygraph.sentences import count_of, counted
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -175,9 +176,7 @@ def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options:
         except NotWrittenError as error:
             output.say(error.program.strip())
             output.say_error(error)
-            output.say(
-                f"the model wrote no program that can be loaded, in {output.count_of(error.attempts, 'attempt')}"
-            )
+            output.say(f"the model wrote no program that can be loaded, in {count_of(error.attempts, 'attempt')}")
             if output.wants_json():
                 document = {"program": error.program, "attempts": error.attempts}
                 output.print_json({**document, "errors": output.error_records(error)})
@@ -200,7 +199,7 @@ def say_report(report: LoadReport) -> None:
     """Say on stderr what was changed, and how to take it back."""
     output.say_warnings(report.warnings)
     output.say(
-        f"{output.counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
+        f"{counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
         f"undone by: memorygraph{namespace_option()} undo {report.revision}"
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_conversations
 from memorygraph.cli.forgetting import confirm_and_forget, set_or_show, time_options
 from memorygraph.cli.settings import report_from_graph
 from memorygraph.errors import NotFoundError
@@ -40,7 +41,7 @@ def list_messages_command(graph: MemoryGraph, *, limit: int, after: str, contain
 
 
 @messages_command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_conversations)
 @click.option("--version", type=int, metavar="N", help="Another version than the one that was last written.")
 @report_from_graph
 def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None) -> None:
@@ -59,7 +60,7 @@ def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None)
 
 
 @messages_command.command("versions")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_conversations)
 @report_from_graph
 def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Show the versions of a conversation, and where an edit broke the prefix of an answer."""
@@ -71,7 +72,7 @@ def versions_messages_command(graph: MemoryGraph, *, name: str) -> None:
 
 
 @messages_command.command("diff")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_conversations)
 @click.argument("first", metavar="V1", type=int)
 @click.argument("second", metavar="V2", type=int)
 @report_from_graph
@@ -89,7 +90,7 @@ def diff_messages_command(graph: MemoryGraph, *, name: str, first: int, second: 
 
 
 @messages_command.command("verify")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_conversations)
 @report_from_graph
 def verify_messages_command(graph: MemoryGraph, *, name: str) -> None:
     """Recompute every hash of a conversation, and name the first message that is wrong (exit code 1)."""
@@ -134,7 +135,7 @@ time_type = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 
 
 @messages_command.command("export")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_conversations)
 @click.option("--format", "form", default="openai", type=click.Choice(["openai", "prompt-completion"]))
 @click.option("--model", metavar="NAME", help="Only answers of this model.")
 @click.option("--since", type=time_type, metavar="TIME", help="Only answers stored then or later (UTC).")
@@ -164,7 +165,7 @@ def export_messages_command(
 
 
 @messages_command.command("forget")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_conversations)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Say what would go and what would stay, and forget nothing.")
 @report_from_graph
@@ -176,7 +177,7 @@ def forget_messages_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run
 
 
 @messages_command.command("expire")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_conversations)
 @time_options
 @report_from_graph
 def expire_messages_command(graph: MemoryGraph, *, name: str, **when: Any) -> None:

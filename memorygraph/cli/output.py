@@ -15,6 +15,7 @@ import click
 
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
+from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -184,22 +185,6 @@ def print_checked(warnings: Sequence[Problem]) -> None:
         return
     say_warnings(warnings)
     print_done({}, f"no errors, {count_of(len(warnings), 'warning')}" if warnings else "no errors")
-
-
-def count_of(count: int, noun: str) -> str:
-    """A number of things: `1 node`, `2 nodes`."""
-    return f"{count} {noun}{'s' * (count != 1)}"
-
-
-def counted(counts: Mapping[str, Any]) -> str:
-    """The counts of a load that are not zero: `2 nodes created, 1 edge deleted`."""
-    named = [
-        f"{count_of(count, kind)} {how}"
-        for how in ("created", "updated", "deleted")
-        for kind in ("node", "edge")
-        if (count := counts[f"{kind}s_{how}"])
-    ]
-    return ", ".join(named) or "nothing changed"
 
 
 def print_counts(report: LoadReport) -> None:

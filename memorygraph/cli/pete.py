@@ -14,6 +14,7 @@ from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse
 from memorygraph.cli.settings import combine, report_from_graph
 from memorygraph.ending import ending_on_sigterm
 from memorygraph.errors import MemoryGraphError, ModelError
+from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -189,7 +190,7 @@ def continue_thought(
     if output.wants_json():
         output.print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
     else:
-        output.say(f"{output.count_of(len(done.steps), 'step')}; {ENDS[done.ended]}")
+        output.say(f"{count_of(len(done.steps), 'step')}; {ENDS[done.ended]}")
     if stuck:
         click.get_current_context().exit(ModelError.exit_code)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_files, complete_programs
 from memorygraph.cli.load import import_folder_option
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
@@ -23,6 +24,7 @@ from memorygraph.json_text import parse_json
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.limits import RunLimits
 from memorygraph.scripts import read_script
+from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -61,7 +63,7 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 
 
 @click.command("run")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=complete_files)
 @click.option("--input", "given", metavar="JSON|@FILE", help="The input of the program.")
 @model_option
 @mock_option
@@ -142,7 +144,7 @@ def run_command(
     if result.summary is not None:
         output.print_text(f"\n{result.summary}")
     if not quiet:
-        steps = output.count_of(len(result.steps), language.step_noun)
+        steps = count_of(len(result.steps), language.step_noun)
         output.say(f"{steps}; run {result.run}, conversation {result.conversation}")
 
 
@@ -153,7 +155,7 @@ def explain_stopped_run(file: str, stop: KeyboardInterrupt) -> str:
     if not isinstance(stop, RunInterrupted):
         return f"the run of {file} had not begun, and nothing is stored; {AGAIN}"
     noun = "node" if stop.resumable else "generation"
-    kept = f"run {stop.run} of {file} is stored, with {output.count_of(stop.done, noun)} that it has completed"
+    kept = f"run {stop.run} of {file} is stored, with {count_of(stop.done, noun)} that it has completed"
     if stop.resumable:
         return f"{kept}. To go on from there, {AGAIN} with `--resume {stop.run}`"
     return f"{kept}. A run of this language begins anew: {AGAIN}"
@@ -279,7 +281,7 @@ def list_programs_command(graph: MemoryGraph) -> None:
 
 
 @programs_command.command("show")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_programs)
 @report_from_graph
 def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Print the source of a stored program."""
@@ -291,7 +293,7 @@ def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
 
 
 @programs_command.command("forget")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_programs)
 @report_from_graph
 def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay."""
@@ -300,7 +302,7 @@ def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
 
 
 @click.command("graph")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=complete_files)
 @click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid")
 @click.option("--run", "run_", metavar="RUN|last", help="Draw the path of this run on it, or of the `last` one.")
 @click.option("--output", "-o", "target", metavar="FILE", help="Write it there instead of printing it.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_runs
 from memorygraph.cli.settings import report_from_graph
 from memorygraph.cli.trace import shorten_value
 
@@ -34,7 +35,7 @@ def list_runs_command(graph: MemoryGraph, *, limit: int) -> None:
 
 
 @runs_command.command("show")
-@click.argument("run", metavar="RUN|last")
+@click.argument("run", metavar="RUN|last", shell_complete=complete_runs)
 @click.option("--transcript", is_flag=True, help="Print what was said in it, and nothing else.")
 @report_from_graph
 def show_runs_command(graph: MemoryGraph, *, run: str, transcript: bool) -> None:

@@ -12,8 +12,10 @@ import click
 
 from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_files
 from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
+from memorygraph.sentences import counted
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -121,7 +123,7 @@ def serve_command(
 
 
 @click.command("import")
-@click.argument("file")
+@click.argument("file", shell_complete=complete_files)
 @click.option("--format", "form", type=click.Choice(["server-memory", "bundle"]), default="server-memory")
 @report_from_graph
 def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
@@ -167,4 +169,4 @@ def print_import(report: LoadReport) -> None:
     for warning in report.warnings:
         output.say(f"warning: {warning.message}")
     counts = report.as_dict()
-    output.print_done(counts, f"{output.counted(counts)}; revision {report.revision} of namespace {report.namespace}")
+    output.print_done(counts, f"{counted(counts)}; revision {report.revision} of namespace {report.namespace}")

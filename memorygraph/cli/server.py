@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_saved_queries
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def examine_stored(settings: Settings, *, fix: bool) -> bool:
 
 
 @click.command("browser")
-@click.argument("saved_query", metavar="[QUERY]", required=False)
+@click.argument("saved_query", metavar="[QUERY]", required=False, shell_complete=complete_saved_queries)
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="KEY=VALUE", help="For the saved query.")
 @click.option("--queries", is_flag=True, help="List the saved queries, and open nothing.")
 @click.option(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memorygraph.cli import output
 from memorygraph.errors import MemoryGraphError
+from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from memorygraph.runtime.runs import Event
@@ -37,7 +38,7 @@ def summarize_call(kind: str, owner: str, callee: str, data: dict[str, Any]) -> 
 
 def summarize_generate(data: dict[str, Any]) -> str:
     """Summarize a `generate`, with what its prompt held and left out."""
-    tries = output.count_of(data["attempts"], "attempt")
+    tries = count_of(data["attempts"], "attempt")
     lines = [f"generate {shorten_value(data['instruction'])} ({tries}) → {summarize_result(data)}"]
     for item in data["context"]["items"]:
         sizes = f"{item['clippedSize']} of {item['originalSize']}" if item["clipped"] else f"{item['originalSize']}"

@@ -26,6 +26,7 @@ from memorygraph.graph.search import conversation_token, namespace_token
 from memorygraph.graph.typed_json import decode_value, encode_datetime, encode_value
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
+from memorygraph.sentences import Sentence, count_of
 
 FORMAT = "memorygraph-bundle"
 VERSION = 1
@@ -110,7 +111,7 @@ class UnfinishedImport(NamedTuple):
 
 
 @dataclass
-class BundleReport:
+class BundleReport(Sentence):
     """What a bundle holds: how many nodes and relationships, its hash, and what was left out of it.
 
     `resumed_after` is the number of lines that an earlier, interrupted import had stored already, or an earlier export
@@ -125,6 +126,12 @@ class BundleReport:
     resumed_after: int = 0
     began_again: str = ""
     elapsed_s: float = 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{count_of(self.nodes, 'node')} and {count_of(self.relationships, 'relationship')} "
+            f"of namespace {self.namespace}"
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """The report as `--json` prints it."""

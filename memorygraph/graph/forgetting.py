@@ -20,6 +20,7 @@ from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import conversation_token
 from memorygraph.graph.writes import NOTHING
+from memorygraph.sentences import Sentence, list_counts
 
 LANGUAGE = "forget"
 EXPIRY_LANGUAGE = "expire"
@@ -52,7 +53,7 @@ _COUNTED_AS = {
 
 
 @dataclass(frozen=True)
-class Forgotten:
+class Forgotten(Sentence):
     """What was forgotten, or, in a dry run, would be: how much of each kind `went`, and how much `stayed`, and why.
 
     `revision` is that of the load which is left as a record of it.
@@ -63,6 +64,10 @@ class Forgotten:
     stayed: dict[str, int]
     revision: int
     dry_run: bool = False
+
+    def __str__(self) -> str:
+        went = f"{'would be forgotten' if self.dry_run else 'forgotten'}: {list_counts(self.went)}"
+        return f"{went}\nstays: {list_counts(self.stayed)}" if self.stayed else went
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""

@@ -24,12 +24,13 @@ from memorygraph.graph.sizes import MIN_LARGE_STATEMENTS, read_memory_limit, ref
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import ContextScriptProgram, EdgeDeclaration, NodeDeclaration
 from memorygraph.query import Query
+from memorygraph.sentences import Sentence, count_of, counted
 
 MAX_STATEMENTS_UNDER_LOCK = 100  # compiled in a millisecond, which is less than another round trip
 
 
 @dataclass(frozen=True)
-class LoadReport:
+class LoadReport(Sentence):
     """What a load changed. `updated` counts the elements whose stored values really changed.
 
     `revision` is the number of the load in its namespace, `load_id` its id; a batched load reports its last.
@@ -51,6 +52,11 @@ class LoadReport:
     revision: int = 0
     load_id: str = ""
     resumed_after: int = 0
+
+    def __str__(self) -> str:
+        warned = f"; {count_of(len(self.warnings), 'warning')}" if self.warnings else ""
+        changed = counted(asdict(self))
+        return f"{self.file or 'script'}: {changed}; revision {self.revision} of namespace {self.namespace}{warned}"
 
     def as_dict(self) -> dict[str, Any]:
         """The report as `--json` prints it."""

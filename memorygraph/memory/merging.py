@@ -20,6 +20,7 @@ from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, NamespaceTrans
 from memorygraph.graph.writes import run_counted
 from memorygraph.memory.writes import hashed_id
 from memorygraph.query import Query
+from memorygraph.sentences import Sentence
 from memorygraph.word_parts import parts_of_properties
 
 LANGUAGE = "merge"
@@ -42,7 +43,7 @@ class MergeCounts:
 
 
 @dataclass(frozen=True)
-class MergeReport(MergeCounts):
+class MergeReport(MergeCounts, Sentence):
     """What a merge did: `merged` is gone, and what it had is `into`'s; the report is that of the load.
 
     `aliases` are all names that lead to `into` now.
@@ -52,6 +53,10 @@ class MergeReport(MergeCounts):
     into: NamedEntity
     report: LoadReport
     aliases: tuple[str, ...]
+
+    def __str__(self) -> str:
+        revision = f"revision {self.report.revision} of namespace {self.report.namespace}"
+        return f"{self.merged.name} is {self.into.name} now: {revision}"
 
     @property
     def counts(self) -> dict[str, int]:

@@ -21,6 +21,7 @@ from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.limits import RunLimits, spend_on_keeping
 from memorygraph.messages.recorder import RecordWarning
 from memorygraph.runtime.permissions import Permissions
+from memorygraph.sentences import Sentence, count_of
 
 RUNS_PER_TRANSACTION = 5000
 LAST = "last"
@@ -57,7 +58,7 @@ class RunRequest:
 
 
 @dataclass(frozen=True)
-class RunResult:
+class RunResult(Sentence):
     """The value that a run returned, and the record of how it came about.
 
     `steps` are its generations, or the nodes that it visited, in short; `conversation` keeps the messages of all of
@@ -71,6 +72,10 @@ class RunResult:
     conversation: str
     run: str
     summary: str | None = None
+
+    def __str__(self) -> str:
+        value = self.value if isinstance(self.value, str) else compact(self.value)
+        return f"{value}\n{count_of(len(self.steps), 'step')}; run {self.run}, conversation {self.conversation}"
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `--json` prints it."""

@@ -16,10 +16,12 @@ from typing import Any
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph
 from memorygraph.cli import cli
+from memorygraph.cli.completion import VARIABLE
 from memorygraph.cli.output import print_table
 from tests.conftest import EXAMPLES
 from tests.examples import profile
@@ -330,6 +332,43 @@ def test_completion_of_bash_offers_the_commands() -> None:
         ["bash", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["messages"]
+
+
+def offered(*words: str) -> list[str]:
+    """What a shell is offered for the last of the words after `memorygraph`."""
+    found = ShellComplete(cli, {}, "memorygraph", VARIABLE).get_completions(list(words[:-1]), words[-1])
+    return [item.value if item.type == "plain" else item.type for item in found]
+
+
+def test_completion_offers_names_of_the_graph(graph: MemoryGraph, environment: str) -> None:
+    graph.load('Node(node_id="tea", name="T", data=""); Node(node_id="team", name="T", data="");')
+    graph.load('Node(node_id="milk", name="M", data="");')
+    graph.messages("Monday").append({"role": "user", "content": "hello"})
+    here = ("--namespace", graph.namespace)
+    for command in (("show",), ("neighbours",), ("delete",), ("history",), ("forget",), ("expire",), ("merge", "milk")):
+        assert offered(*here, *command, "te") == ["tea", "team"], command
+    assert offered(*here, "messages", "show", "Mon") == ["Monday"]
+    assert offered(*here, "runs", "show", "") == ["last"]
+    assert graph.namespace in offered("namespaces", "drop", graph.namespace[:-3])
+    assert offered("--namespace", environment, "show", "te") == []
+
+
+def test_completion_offers_files_and_saved_queries() -> None:
+    for command in ("load", "check", "run", "graph", "import"):
+        assert offered(command, "exa") == ["file"]
+    assert "thread-with-forks" in offered("browser", "thread")
+
+
+def test_completion_neither_starts_a_server_nor_says_that_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "home"))
+    assert offered("show", "te") == []
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    assert offered("show", "te") == []
+    assert capfd.readouterr() == ("", "")
+    assert not (tmp_path / "home").exists()
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
