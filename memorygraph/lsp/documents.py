@@ -187,6 +187,7 @@ class Documents:
 
     def open(self, document: Document) -> None:
         """Take a document in, and read it."""
+        self.close(document.uri)
         self._documents[document.uri] = document
         self._read_later(document, 0)
 

@@ -108,6 +108,12 @@ class ScriptServer(LanguageServer):
         self._places: dict[str, Places] = {}
         self._outlines: dict[str, tuple[Analysis, list[types.DocumentSymbol]]] = {}
 
+    def forget(self, uri: str) -> None:
+        """Forget a document that is closed."""
+        self.documents.close(uri)
+        self._places.pop(uri, None)
+        self._outlines.pop(uri, None)
+
     def places(self, document: Document) -> Places:
         """The places of a document's text as it is now."""
         places = self._places.get(document.uri)
@@ -304,7 +310,7 @@ def did_close(ls: ScriptServer, params: types.DidCloseTextDocumentParams) -> Non
     """Forget a document, and what is wrong in it."""
     uri = params.text_document.uri
     if uri in ls.documents:
-        ls.documents.close(uri)
+        ls.forget(uri)
         ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
 
