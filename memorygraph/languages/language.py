@@ -55,6 +55,7 @@ class Language:
     batch_reader: str | None = None  # (stream, size, file, strict) to programs
     runner: str | None = None  # (graph, program, RunRequest) to a RunResult
     run_reader: str | None = None  # (namespace, id) to the RunDetails of a stored run
+    graph_ids: bool = False  # its ids are those of the graph
     text_input: bool = False  # the input of a run may be plain text instead of JSON
     shows_steps: bool = False  # people see each step of a run as it happens
     step_noun: str = "step"  # what the steps of a run are called
@@ -137,6 +138,7 @@ LANGUAGES: dict[str, Language] = {
             editing="memorygraph.languages.contextscript.editing",
             batch_reader="memorygraph.languages.contextscript.reading:read_batches",
             checker="memorygraph.compiler.contextscript:find_problems",
+            graph_ids=True,
             store="memorygraph.graph.loads:Loader",
         ),
         Language(

@@ -196,12 +196,10 @@ class ScriptServer(LanguageServer):
         await self.documents.first_read(document)
         word = word_before(document.text, offset)
         names = [one for one in (document.named.occurrences if document.named else ()) if one.name != word]
+        if document.language.graph_ids:
+            names += [Occurrence(id_, "id", Span(offset, offset)) for id_ in await self.lookup.ids(word)]
         found = document.language.complete(document.text, offset, names)
-        if any(completion.kind == "id" for completion in found):
-            quote = '"' if found[0].text.startswith('"') else ""
-            ids = await self.lookup.ids(word)
-            found += [Completion(f"{quote}{id_}{quote}", "id") for id_ in ids]
-        return [one for one in dict.fromkeys(found) if one.text.strip('"').lower().startswith(word.lower())]
+        return [one for one in found if one.text.strip('"').lower().startswith(word.lower())]
 
 
 def show_declaration(language: Language, analysis: Analysis, declared: Occurrence) -> str:

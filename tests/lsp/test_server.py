@@ -357,6 +357,8 @@ def test_a_hover_shows_the_node_of_the_graph_and_its_last_change(tmp_path: Path,
         unknown = await editor.hover(uri, 'to_node="')
         assert unknown == "`lovelac` is neither in this file nor in the graph; did you mean `lovelace`, `lovelock`?"
         assert {"lovelace", "lovelock"} <= {*await editor.complete(uri, 'to_node="lov')}
+        alone = editor.open(tmp_path / "b.ctx", 'Edge(edge_id="x", from_node="lov')
+        assert await editor.complete(alone, 'from_node="lov') == ["lovelace", "lovelock"]
         other = editor.open(tmp_path / "a.pete", log)
         assert "Ada" in ((await editor.hover(other, "= mem")) or "")
 
