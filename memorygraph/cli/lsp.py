@@ -26,7 +26,7 @@ def lsp_command(settings: Settings, *, no_graph: bool) -> None:
     It needs the extra `lsp`: pip install 'memorygraph[lsp]'.
     """
     try:
-        from memorygraph.lsp.server import make_server
+        from memorygraph.lsp.server import serve
     except ModuleNotFoundError as error:
         if error.name not in {"pygls", "lsprotocol"}:
             raise
@@ -35,4 +35,4 @@ def lsp_command(settings: Settings, *, no_graph: bool) -> None:
     def connect() -> AbstractContextManager[MemoryGraph] | None:
         return None if no_graph or settings.is_gone() else settings.connect()
 
-    make_server(connect).start_io()
+    serve(connect)

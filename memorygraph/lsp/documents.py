@@ -166,10 +166,13 @@ class Document:
 
 
 class Documents:
-    """The open documents, by their addresses; `publish` is told of each that was read."""
+    """The open documents, by their addresses; `publish` is told of each that was read.
 
-    def __init__(self, publish: Callable[[Document], None]) -> None:
-        self._publish = publish
+    `prepare` is given each analysis in the thread of the reading, for what takes long and is asked often.
+    """
+
+    def __init__(self, publish: Callable[[Document], None], prepare: Callable[[str, Analysis], None]) -> None:
+        self._publish, self._prepare = publish, prepare
         self._documents: dict[str, Document] = {}
         self._threads = ThreadPoolExecutor(1, "memorygraph-reading")
 
@@ -184,6 +187,7 @@ class Documents:
 
     def open(self, document: Document) -> None:
         """Take a document in, and read it."""
+        self.close(document.uri)
         self._documents[document.uri] = document
         self._read_later(document, 0)
 
@@ -234,7 +238,12 @@ class Documents:
         await asyncio.sleep(pause)
         text = document.text
         loop = asyncio.get_running_loop()
-        analysis = await loop.run_in_executor(self._threads, analyse, document.language, text, document.path)
+        analysis = await loop.run_in_executor(self._threads, self._analyse, document, text)
         if document.text is text:
             document.take(analysis)
             self._publish(document)
+
+    def _analyse(self, document: Document, text: str) -> Analysis:
+        analysis = analyse(document.language, text, document.path)
+        self._prepare(document.uri, analysis)
+        return analysis

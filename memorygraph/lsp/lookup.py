@@ -120,7 +120,11 @@ def describe_element(graph: MemoryGraph, identifier: str) -> tuple[str, ...]:
     else:
         what = f"**in the graph**: edge `{element.id}`, `{element.from_node}` {element.verb} `{element.to_node}`"
         data = [f"weight {element.weight}"]
-    return (what, *data, describe_change(graph.history(element.id)[-1]))  # what is there has a history
+    try:
+        changed = [describe_change(graph.history(element.id)[-1])]
+    except NotFoundError:  # it was deleted meanwhile
+        changed = []
+    return (what, *data, *changed)
 
 
 def describe_change(change: Change) -> str:

@@ -5,9 +5,10 @@ Documents are taken as a whole at each change: their lines end at line breaks on
 
 from __future__ import annotations
 
+import gc
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from itertools import accumulate
 from pathlib import Path
@@ -19,6 +20,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 from pygls.workspace import PositionCodec
 
+from memorygraph.collection import without_collection
 from memorygraph.errors import NotFoundError, Problem, Span
 from memorygraph.languages.engine.editing import WORD, Completion, Occurrence
 from memorygraph.languages.language import LANGUAGES, Language, language_of
@@ -27,8 +29,9 @@ from memorygraph.lsp.lookup import Connect, GraphLookup, likeliest
 
 SOURCE = "memorygraph"
 MAX_SHOWN_CHARACTERS = 800  # of a declaration that a hover shows
-MAX_COMPLETIONS = 500  # the editor asks again when more is written
+MAX_COMPLETIONS = 200  # the editor asks again when more is written
 GRAPH_SPACES = frozenset({"id", "address"})  # the names that the graph may know
+COLLECTION_THRESHOLD = 200_000  # objects more than before
 TRIGGERS = ['"', ">", "@", "&", "_", ".", "(", " "]
 
 SYMBOL_KINDS = {
@@ -100,9 +103,16 @@ class ScriptServer(LanguageServer):
 
     def __init__(self, connect: Connect) -> None:
         super().__init__(SOURCE, version("memorygraph"), text_document_sync_kind=types.TextDocumentSyncKind.Full)
-        self.documents = Documents(self.publish)
+        self.documents = Documents(self.publish, self.prepare)
         self.lookup = GraphLookup(connect)
         self._places: dict[str, Places] = {}
+        self._outlines: dict[str, tuple[Analysis, list[types.DocumentSymbol]]] = {}
+
+    def forget(self, uri: str) -> None:
+        """Forget a document that is closed."""
+        self.documents.close(uri)
+        self._places.pop(uri, None)
+        self._outlines.pop(uri, None)
 
     def places(self, document: Document) -> Places:
         """The places of a document's text as it is now."""
@@ -120,6 +130,22 @@ class ScriptServer(LanguageServer):
         if uri not in self.documents:
             raise JsonRpcInvalidParams(f"not an open script in a language of memorygraph: {uri}")
         return self.documents[uri]
+
+    def prepare(self, uri: str, analysis: Analysis) -> None:
+        """Make the outline of a text that was read, which takes long for many statements."""
+        places = Places(analysis.text, self.workspace.position_codec)
+        with without_collection():
+            self._outlines[uri] = analysis, outline(places, analysis, lambda span: span)
+
+    async def outline(self, document: Document) -> list[types.DocumentSymbol]:
+        """What a document declares: in the text as it is now, or else in the last one with names."""
+        await self.documents.now_read(document)
+        analysis, made = document.named, self._outlines.get(document.uri)
+        if analysis is None:
+            return []
+        if made is not None and made[0] is analysis and document.is_read:
+            return made[1]
+        return outline(self.places(document), analysis, document.now)
 
     def publish(self, document: Document) -> None:
         """Send what is wrong in a document, in the words of `memorygraph check`."""
@@ -217,14 +243,13 @@ def open_document(item: types.TextDocumentItem) -> Document | None:
     return Document(item.uri, Path(file) if file else None, language, without_mark(item.text), item.version)
 
 
-def outline(server: ScriptServer, document: Document) -> list[types.DocumentSymbol]:
-    """What a document declares, each in what it stands in."""
-    places = server.places(document)
+def outline(places: Places, analysis: Analysis, now: Callable[[Span], Span]) -> list[types.DocumentSymbol]:
+    """What a text declares, each in what it stands in; `now` says where a stretch of it is by now."""
     top: list[types.DocumentSymbol] = []
     around: list[tuple[int, list[types.DocumentSymbol]]] = []  # of each that is open, its end and what is in it
-    declared = [one for one in document.named.occurrences if one.whole] if document.named else []
+    declared = [one for one in analysis.occurrences if one.whole]
     for one in sorted(declared, key=lambda one: (one.whole or one.span).start):
-        whole = document.now(one.whole or one.span)
+        whole = now(one.whole or one.span)
         while around and around[-1][0] <= whole.start:
             around.pop()
         kind = SYMBOL_KINDS.get(one.kind, types.SymbolKind.Constant)
@@ -233,8 +258,7 @@ def outline(server: ScriptServer, document: Document) -> list[types.DocumentSymb
             one.name,
             kind,
             places.range(whole),
-            places.range(document.now(one.span)),
-            detail=one.kind,
+            places.range(now(one.span)),
             children=inside,
         )
         (around[-1][1] if around else top).append(symbol)
@@ -286,7 +310,7 @@ def did_close(ls: ScriptServer, params: types.DidCloseTextDocumentParams) -> Non
     """Forget a document, and what is wrong in it."""
     uri = params.text_document.uri
     if uri in ls.documents:
-        ls.documents.close(uri)
+        ls.forget(uri)
         ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
 
@@ -368,8 +392,7 @@ async def name_to_change(ls: ScriptServer, uri: str, position: types.Position) -
 async def document_symbol(ls: ScriptServer, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
     """List what a document declares."""
     document = ls.document(params.text_document.uri)
-    await ls.documents.first_read(document)
-    return outline(ls, document)
+    return await ls.outline(document)
 
 
 async def formatting(ls: ScriptServer, params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
@@ -402,6 +425,13 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
     (types.TEXT_DOCUMENT_FORMATTING, formatting, None),
     (types.SHUTDOWN, shutdown, None),
 )
+
+
+def serve(connect: Connect) -> None:
+    """Serve the editor at standard input and output until it is done."""
+    # What is known of a large text is many small objects, which a collection goes through while somebody waits.
+    gc.set_threshold(COLLECTION_THRESHOLD)
+    make_server(connect).start_io()
 
 
 def make_server(connect: Connect) -> ScriptServer:

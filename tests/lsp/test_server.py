@@ -222,6 +222,17 @@ def test_names_are_found_completed_and_renamed_in_convo(tmp_path: Path) -> None:
     in_editor(work, "--no-graph")
 
 
+def test_a_rename_follows_a_node_among_those_that_a_route_chooses_from(tmp_path: Path) -> None:
+    text = "@to auto second, third\n> node first\n@to next\n> node second\n> node third\n> goto first\n"
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.convo", text)
+        assert await editor.rename(uri, "last", "> node th") == text.replace("third", "last")
+        assert await editor.hover(uri, "@to ne") is None
+
+    in_editor(work, "--no-graph")
+
+
 def test_names_are_found_completed_and_renamed_in_pete(tmp_path: Path) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.pete", LOG)

@@ -36,7 +36,7 @@ HIGHLIGHTING: Highlighting = {
             ColourRule(GRAMMAR.tokens["Identifier"], "name"),
             ColourRule(r"[0-9]+(?:\.[0-9]*)?[A-Za-z0-9_-]*", "number"),
             ColourRule(r"[=!]=|[=<*.]", "operator"),
-            ColourRule(r"[][(){},:]", "punctuation"),
+            ColourRule(r"[\]\[(){},:]", "punctuation"),
         )
     ),
     "double": quoted_region('"'),

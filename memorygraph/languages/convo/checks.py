@@ -20,7 +20,7 @@ MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside th
 
 _LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
 _PLACEHOLDER = "`{}` stands for the id of a node, which is not supported; write the id itself"
-_MOVING = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
+MOVING_TARGETS = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
 _HEADLESS = syntax.CODE_ROLES - syntax.TITLED_ROLES
 _TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
@@ -135,7 +135,7 @@ class _Checks:
             elif role in {"to", "from"}:
                 # `auto` may be followed by the nodes among which it chooses.
                 first = re.split(r"\s", head, maxsplit=1)[0]
-                yield from self.check_target(first if first in _MOVING else head, self.head_span(message))
+                yield from self.check_target(first if first in MOVING_TARGETS else head, self.head_span(message))
 
     def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:
@@ -154,7 +154,7 @@ class _Checks:
                 yield from self.check_target(tag.target, Span(at, at + len(tag.target)))
 
     def check_target(self, target: str, span: Span) -> Iterator[Finding]:
-        if not target or target in _MOVING or target in self.nodes or "{{" in target or self.imports:
+        if not target or target in MOVING_TARGETS or target in self.nodes or "{{" in target or self.imports:
             return
         if target.startswith("{"):
             yield Finding(_PLACEHOLDER.format(shorten(target)), "missing-target", span)

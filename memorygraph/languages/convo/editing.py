@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from memorygraph.errors import Span
 from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.checks import MOVING_TARGETS
 from memorygraph.languages.convo.highlighting import CONSTANTS
 from memorygraph.languages.convo.printing import print_message
 from memorygraph.languages.convo.reading import BUILT_IN, read_convo
@@ -21,8 +22,7 @@ from memorygraph.languages.engine.editing import (
     names_in,
 )
 
-NODE_ROLES = frozenset({"goto", "to", "from"})  # their heads name nodes
-NODE_TAGS = frozenset({"to", "from"})
+ROUTES = frozenset({"to", "from"})  # roles and tags that name nodes
 
 _HEAD = re.compile(r"^[ \t]*>[ \t]*(\w+!?)[ \t]*(\(?)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -32,40 +32,49 @@ _NODE_ID = re.compile(r"[\w-]+")
 def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
     """The nodes, functions and variables of a conversation, and where it refers to them."""
     text = program.source.text
+    nodes = {message.head for message in program.statements if message.role == "node"}
     for message in program.statements:
-        yield from name_message(message, text)
-        yield from name_tags(message, text)
+        yield from name_message(message, nodes, text)
+        for tag in message.tags:
+            if tag.name in ROUTES and tag.target:
+                words = [tag.target, *(tag.text or "").split()]
+                yield from name_targets(words, nodes, text, Span(tag.span.start + 1 + len(tag.name), tag.span.end))
         for part in walk(message):
             yield from name_part(part, text)
 
 
-def name_message(message: syntax.Message, text: str) -> Iterator[Occurrence]:
-    """The node or the function that a message declares, or the node that its head names."""
+def name_message(message: syntax.Message, nodes: Set[str], text: str) -> Iterator[Occurrence]:
+    """The node or the function that a message declares, or the nodes that its head names."""
     line = first_line(text, message.span)
     if isinstance(message, syntax.FunctionMessage):
         if message.modifier != "call":
             place = find_word(text, message.name, line)
             yield Occurrence(message.name, "function", place, kind="function", whole=message.span)
         return
-    words = message.head.split()
-    if words and message.role == "node":
-        place = find_word(text, words[0], Span(find_word(text, message.role, line).end, line.end))
-        yield Occurrence(words[0], "node", place, kind="node", whole=message.span)
-    elif words and syntax.message_role(message) in NODE_ROLES:
-        place = find_word(text, words[0], Span(find_word(text, syntax.message_role(message), line).end, line.end))
-        yield Occurrence(words[0], "node", place)
+    role = syntax.message_role(message)
+    head = Span(find_word(text, role, line).end, line.end)
+    if message.role == "node" and message.head:
+        yield Occurrence(message.head, "node", find_word(text, message.head, head), kind="node", whole=message.span)
+    elif message.role == "goto" and message.head:
+        yield from name_targets([message.head], nodes, text, head)
+    elif role in ROUTES and message.head:
+        yield from name_targets(message.head.split(), nodes, text, head)
 
 
-def name_tags(message: syntax.Message, text: str) -> Iterator[Occurrence]:
-    """The nodes that the tags of a message lead to."""
-    for tag in message.tags:
-        if tag.name in NODE_TAGS and tag.target:
-            yield Occurrence(tag.target, "node", find_word(text, tag.target, after_name(tag)))
-
-
-def after_name(tag: syntax.Tag) -> Span:
-    """The stretch of a tag after its name."""
-    return Span(min(tag.span.start + 1 + len(tag.name), tag.span.end), tag.span.end)
+def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -> Iterator[Occurrence]:
+    """The node that a route leads to, the first of some words; after `auto`, the nodes among which it chooses."""
+    target, *candidates = words
+    if target not in MOVING_TARGETS:
+        yield Occurrence(target, "node", find_word(text, target, span))
+        return
+    start = find_word(text, target, span).end
+    for word in candidates:
+        name = word.strip(",")
+        if name not in nodes:
+            return  # the words are a condition
+        place = find_word(text, name, Span(start, span.end))
+        start = place.end
+        yield Occurrence(name, "node", place)
 
 
 def name_part(part: syntax.ConvoSyntax, text: str) -> Iterator[Occurrence]:
@@ -116,7 +125,7 @@ def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Itera
     line = before.rpartition("\n")[2]
     if re.fullmatch(r"[ \t]*>[ \t]*\w*", line):
         yield from completions("role", sorted(GRAPH_ROLES - ROLES))
-    elif re.fullmatch(rf"[ \t]*(?:>[ \t]*(?:{'|'.join(NODE_ROLES)})|@(?:{'|'.join(NODE_TAGS)}))[ \t]+[\w-]*", line):
+    elif re.fullmatch(rf"[ \t]*(?:>[ \t]*(?:goto|{'|'.join(ROUTES)})|@(?:{'|'.join(ROUTES)}))[ \t]+[\w-]*", line):
         yield from completions("node", names_in("node", occurrences))
     elif re.fullmatch(r"[ \t]*@\w*", line):
         yield from completions("tag", sorted(GRAPH_TAGS | DESCRIBING_TAGS))

@@ -28,7 +28,7 @@ _CODE = (
     ColourRule(r"[A-Za-z_]\w*", "name"),
     ColourRule(r"-?(?:[0-9]|\.[0-9])[\w.]*", "number"),
     ColourRule(r"->|<<|[=?.]", "operator"),
-    ColourRule(r"[][(),;:]|\{(?!\{)|\}(?!\})", "punctuation"),
+    ColourRule(r"[\]\[(),;:]|\{(?!\{)|\}(?!\})", "punctuation"),
 )
 
 HIGHLIGHTING: Highlighting = {

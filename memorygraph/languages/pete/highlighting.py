@@ -29,7 +29,7 @@ HIGHLIGHTING: Highlighting = {
             ColourRule(NAME, "name"),
             ColourRule(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?", "number"),
             ColourRule(r":-|>>|[=!]", "operator"),
-            ColourRule(r"[][(){},.?:]", "punctuation"),
+            ColourRule(r"[\]\[(){},.?:]", "punctuation"),
         )
     ),
     "description": Region((), end=r"\*/", end_colour="description", rest="description"),
