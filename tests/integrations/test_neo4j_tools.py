@@ -13,10 +13,11 @@ from neo4j_graphrag.llm import OpenAILLM
 from neo4j_graphrag.retrievers import Text2CypherRetriever
 from neo4j_graphrag.schema import format_schema, get_schema
 from neo4j_viz.neo4j import from_neo4j
+from pydantic_extra_types.color import Color
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, MemoryGraphError, QueryError
 from memorygraph.integrations.neo4j_graphrag import structured_schema
-from memorygraph.integrations.neo4j_viz import draw_graph
+from memorygraph.integrations.neo4j_viz import ROLE_COLORS, draw_graph, draw_query
 from memorygraph.memory.values import Entity
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.shared_neo4j import Address
@@ -115,3 +116,53 @@ def test_what_has_no_words_keeps_its_type(world: MemoryGraph, driver: neo4j.Driv
     picture = draw_graph(driver.execute_query(path, namespace=world.namespace))
     assert {str(node.caption) for node in picture.nodes} == {"talk", "version 1"}
     assert {edge.caption for edge in picture.relationships} == {"HEAD", "VERSION"}
+
+
+def test_a_query_is_drawn_without_a_driver(world: MemoryGraph) -> None:
+    picture = draw_query(world, EDGES)
+    assert sorted(str(node.caption) for node in picture.nodes) == ["Ada Lovelace", "Tea"]
+    [edge] = draw_query(
+        world, "MATCH path = ({namespace: $namespace})-[:EDGE]->() RETURN [path] AS paths"
+    ).relationships
+    assert edge.caption == "drank"
+
+
+def test_only_a_query_that_reads_and_finds_nodes_is_drawn(world: MemoryGraph) -> None:
+    with pytest.raises(MemoryGraphError, match="no node to draw"):
+        draw_query(world, "RETURN 1 AS one")
+    with pytest.raises(QueryError):
+        draw_query(world, "MATCH (n {namespace: $namespace}) DETACH DELETE n RETURN 1 AS one")
+    assert len(draw_query(world, EDGES).nodes) == 2
+
+
+def test_each_kind_has_the_color_of_browser_and_each_role_one_of_its_own(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="n", name="N", data="");')
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
+    history = graph.messages("talk")
+    for role in ("user", "assistant"):
+        history.append({"role": role, "content": "hello"})
+    nodes = draw_query(graph, "MATCH (n {namespace: $namespace}) WHERE NOT n:Metadata RETURN n").nodes
+    colors = {str(node.caption): node.color.as_hex("long").upper() for node in nodes if isinstance(node.color, Color)}
+    assert colors["user: hello"] == ROLE_COLORS["user"]
+    assert colors["assistant: hello"] == ROLE_COLORS["assistant"]
+    assert len({colors[name] for name in ("N", "Ada", "likes tea", "talk", "user: hello", "assistant: hello")}) == 6
+
+
+def test_what_has_more_edges_is_drawn_larger_and_what_weighs_more_wider(graph: MemoryGraph) -> None:
+    graph.load(
+        'Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");'
+        'Node(node_id="c", name="C", data="");'
+        'Edge(edge_id="x", from_node="a", to_node="b", verb="v", weight=0.1);'
+        'Edge(edge_id="y", from_node="a", to_node="c", verb="w", weight=0.9);'
+    )
+    picture = draw_query(graph, EDGES)
+    sizes = {str(node.caption): node.size or 0 for node in picture.nodes}
+    widths = {edge.caption: edge.width or 0 for edge in picture.relationships}
+    assert sizes["A"] > sizes["B"]
+    assert widths["w"] > widths["v"]
+
+
+def test_a_long_caption_is_shortened_with_an_ellipsis(graph: MemoryGraph) -> None:
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["tea " * 50])])
+    [caption] = [str(node.caption) for node in draw_query(graph, EDGES).nodes if node.caption != "Ada"]
+    assert (len(caption), caption[-1]) == (48, "…")
