@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from memorygraph.cli.load import import_folder_option
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError
 
@@ -17,8 +19,9 @@ if TYPE_CHECKING:
 
 @click.command("lsp")
 @click.option("--no-graph", is_flag=True, help="Never look ids up in the graph.")
+@import_folder_option
 @click.pass_obj
-def lsp_command(settings: Settings, *, no_graph: bool) -> None:
+def lsp_command(settings: Settings, *, no_graph: bool, import_folder: Path | None) -> None:
     """Serve editors, over stdio: problems, hovers, definitions, completion, renames, outlines and formatting.
 
     An editor starts it for .ctx, .as, .convo and .pete files. What it says is wrong are the words of `check`. A
@@ -35,4 +38,4 @@ def lsp_command(settings: Settings, *, no_graph: bool) -> None:
     def connect() -> AbstractContextManager[MemoryGraph] | None:
         return None if no_graph or settings.is_gone() else settings.connect()
 
-    serve(connect)
+    serve(connect, import_folder)

@@ -63,12 +63,12 @@ class Analysis:
         return next((one for one in self.by_key.get(occurrence.key, ()) if one.declares), None)
 
 
-def analyse(language: Language, text: str, path: Path | None) -> Analysis:
+def analyse(language: Language, text: str, path: Path | None, import_folder: Path | None = None) -> Analysis:
     """Find out about a text what `memorygraph check` finds out about its file."""
     script = language.parse(text, file=str(path) if path else None)
     occurrences = tuple(language.find_occurrences(script))
     try:
-        resolved = language.resolve_imports(script, path.parent) if path else script
+        resolved = language.resolve_imports(script, path.parent, import_folder) if path else script
         problems = tuple(language.check(resolved))
         warnings = () if problems else tuple(language.find_warnings(resolved))
     except ScriptError as error:
@@ -168,11 +168,18 @@ class Document:
 class Documents:
     """The open documents, by their addresses; `publish` is told of each that was read.
 
+    What they import lies beside them, or anywhere in the `import_folder`.
     `prepare` is given each analysis in the thread of the reading, for what takes long and is asked often.
     """
 
-    def __init__(self, publish: Callable[[Document], None], prepare: Callable[[str, Analysis], None]) -> None:
+    def __init__(
+        self,
+        publish: Callable[[Document], None],
+        prepare: Callable[[str, Analysis], None],
+        import_folder: Path | None = None,
+    ) -> None:
         self._publish, self._prepare = publish, prepare
+        self._import_folder = import_folder
         self._documents: dict[str, Document] = {}
         self._threads = ThreadPoolExecutor(1, "memorygraph-reading")
 
@@ -244,6 +251,6 @@ class Documents:
             self._publish(document)
 
     def _analyse(self, document: Document, text: str) -> Analysis:
-        analysis = analyse(document.language, text, document.path)
+        analysis = analyse(document.language, text, document.path, self._import_folder)
         self._prepare(document.uri, analysis)
         return analysis

@@ -101,9 +101,9 @@ class Places:
 class ScriptServer(LanguageServer):
     """The language server of the four languages."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: Connect, import_folder: Path | None = None) -> None:
         super().__init__(SOURCE, version("memorygraph"), text_document_sync_kind=types.TextDocumentSyncKind.Full)
-        self.documents = Documents(self.publish, self.prepare)
+        self.documents = Documents(self.publish, self.prepare, import_folder)
         self.lookup = GraphLookup(connect)
         self._places: dict[str, Places] = {}
         self._outlines: dict[str, tuple[Analysis, list[types.DocumentSymbol]]] = {}
@@ -425,16 +425,16 @@ FEATURES: tuple[tuple[str, Any, Any], ...] = (
 )
 
 
-def serve(connect: Connect) -> None:
-    """Serve the editor at standard input and output until it is done."""
+def serve(connect: Connect, import_folder: Path | None = None) -> None:
+    """Serve the editor at standard input and output until it is done; imports may come from anywhere in the folder."""
     # What is known of a large text is many small objects, which a collection goes through while somebody waits.
     gc.set_threshold(COLLECTION_THRESHOLD)
-    make_server(connect).start_io()
+    make_server(connect, import_folder).start_io()
 
 
-def make_server(connect: Connect) -> ScriptServer:
+def make_server(connect: Connect, import_folder: Path | None = None) -> ScriptServer:
     """A language server that asks the graph through `connect`."""
-    server = ScriptServer(connect)
+    server = ScriptServer(connect, import_folder)
     for name, handler, options in FEATURES:
         server.feature(name, options)(handler)
     return server

@@ -139,6 +139,19 @@ def test_what_is_wrong_with_an_import_is_said_and_goes_when_the_file_is_saved(tm
     assert shown(after) == []
 
 
+def test_an_import_may_come_from_a_wider_folder_that_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "base.convo").write_text("> define\nx = 1\n")
+    text = "@import ../base.convo\n> user\nHi\n"
+
+    async def work(editor: Editor) -> list[types.Diagnostic]:
+        return await editor.problems_now(editor.open(tmp_path / "programs" / "main.convo", text))
+
+    [refused] = in_editor(work, "--no-graph")
+    assert f"`--import-folder {tmp_path}`" in refused.message
+    assert in_editor(work, "--no-graph", "--import-folder", str(tmp_path)) == []
+
+
 def test_a_hover_shows_the_declaration_and_an_unknown_id_offers_the_likeliest(tmp_path: Path) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.ctx", WORLD)
