@@ -20,7 +20,7 @@ from memorygraph.server.browser import style
 ROLE_COLORS = {"user": "#0072B2", "assistant": "#E69F00", "tool": "#009E73", "system": "#5A6472"}
 """Of messages, told apart by the color-blind too (Okabe and Ito, 2008); Browser knows labels only."""
 
-MAX_CAPTION = 48
+MAX_CAPTION = 90
 _PLACE = re.compile(r"\{(\w+)\}")
 
 

@@ -165,4 +165,4 @@ def test_what_has_more_edges_is_drawn_larger_and_what_weighs_more_wider(graph: M
 def test_a_long_caption_is_shortened_with_an_ellipsis(graph: MemoryGraph) -> None:
     graph.entities.create([Entity(name="Ada", entity_type="person", observations=["tea " * 50])])
     [caption] = [str(node.caption) for node in draw_query(graph, EDGES).nodes if node.caption != "Ada"]
-    assert (len(caption), caption[-1]) == (48, "…")
+    assert (len(caption), caption[-1]) == (90, "…")
