@@ -165,6 +165,8 @@ class AsyncMemoryGraph:
         """The latest stored runs of programs, the newest first."""
     async def stored_run(self, id: str) -> StoredRun:
         """A stored run, of whatever language: its value, its steps and its trace as `run` gave them."""
+    async def view_run(self, id: str) -> str:
+        """One HTML page of a stored run: its steps, and the prompts with their sources and budgets."""
     async def programs(self) -> list[ProgramInfo]:
         """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""
     async def program(self, name: str) -> StoredProgram:
@@ -297,6 +299,8 @@ class AsyncMemoryGraph:
         """The conversations of the namespace by name: all, or so many that come `after` a name."""
     async def count_conversations(self, *, after: str = "", containing: str = "") -> int:
         """How many conversations come after a name, with a text in theirs."""
+    async def view_conversation(self, name: str) -> str:
+        """One HTML page of a conversation: versions side by side, edits, what is trained on, subagents inside."""
     async def costs(self, prices: Prices | str | Path | None = None) -> list[ModelCost]:
         """What the recorded answers of each model used: calls, tokens, seconds, and money where it has a price."""
     async def record(self, client: Client, conversation: str = "recorded") -> Client:
@@ -317,6 +321,8 @@ class AsyncMemoryGraph:
         history: str | Budget = "12k",
     ) -> Chat:
         """A conversation with a model that has a memory: `say` gives its answer, and what it has remembered."""
+    async def view_thought(self, name: str) -> str:
+        """One HTML page of a thought, or of one of its contexts by its address: contexts that fold, and their entries."""
     async def thoughts(self) -> list[LogInfo]:
         """The outermost context of every thought, by name."""
     async def namespaces(self) -> list[NamespaceInfo]:

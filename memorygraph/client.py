@@ -436,6 +436,16 @@ class MemoryGraph:
 
         return find_stored_run(self.scope, id)
 
+    def view_run(self, id: str) -> str:  # noqa: A002 - the name users type
+        """One HTML page of a stored run: its steps, and the prompts with their sources and budgets.
+
+        Raises:
+            NotFoundError: there is no run of this id.
+        """
+        from memorygraph.viewing.run import render_run
+
+        return render_run(self.stored_run(id))
+
     def programs(self) -> list[ProgramInfo]:
         """The stored programs, by name: what `load` has stored of AgentScript and node graphs."""
         from memorygraph.runtime.programs import list_stored_programs
@@ -1053,6 +1063,27 @@ class MemoryGraph:
         """How many conversations come after a name, with a text in theirs."""
         return count_stored_conversations(self.scope, after=after, containing=containing)
 
+    def view_conversation(self, name: str) -> str:
+        """One HTML page of a conversation: versions side by side, edits, what is trained on, subagents inside.
+
+        The page needs no server and no network, and nothing in a message can run in it.
+
+        Example::
+
+            Path("support-42.html").write_text(mg.view_conversation("support-42"), "utf-8")
+
+        Raises:
+            NotFoundError: there is no such conversation.
+        """
+        from memorygraph.viewing.conversation import render_conversation
+
+        history = self.messages(name)
+        if not history.stored:
+            raise NotFoundError(
+                f"no conversation `{name}` in namespace `{self.namespace}`; `memorygraph messages list` shows them all"
+            )
+        return render_conversation(history)
+
     def costs(self, prices: Prices | str | Path | None = None) -> list[ModelCost]:
         """What the recorded answers of each model used: calls, tokens, seconds, and money where it has a price.
 
@@ -1134,6 +1165,16 @@ class MemoryGraph:
         return Chat(
             self.scope, conversation, model, attempts=attempts, budget=budget, history=history, embedder=embedder
         )
+
+    def view_thought(self, name: str) -> str:
+        """One HTML page of a thought, or of one of its contexts by its address: contexts that fold, and their entries.
+
+        Raises:
+            NotFoundError: there is no such context.
+        """
+        from memorygraph.viewing.thought import render_thought
+
+        return render_thought(self.pete(name).frame())
 
     def thoughts(self) -> list[LogInfo]:
         """The outermost context of every thought, by name."""

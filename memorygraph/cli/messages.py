@@ -1,4 +1,4 @@
-"""The commands on conversations: `messages list show versions diff verify index cost export forget expire`."""
+"""The commands on conversations: `messages list show view versions diff verify index cost export forget expire`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_conversations
 from memorygraph.cli.forgetting import confirm_and_forget, set_or_show, time_options
+from memorygraph.cli.pages import deliver_page, page_options
 from memorygraph.cli.settings import report_from_graph
 from memorygraph.errors import NotFoundError
 from memorygraph.json_text import parse_json
@@ -57,6 +58,18 @@ def show_messages_command(graph: MemoryGraph, *, name: str, version: int | None)
         text = shorten_text(entry.message.text or ", ".join(calls))
         rows.append((index, entry.message.role, text, "off-policy" if entry.off_policy else ""))
     output.print_table(("", "role", "content", ""), rows)
+
+
+@messages_command.command("view")
+@click.argument("name", shell_complete=complete_conversations)
+@page_options
+@report_from_graph
+def view_messages_command(graph: MemoryGraph, *, name: str, target: str | None, open_: bool) -> None:
+    """Make one HTML page of a conversation, which needs no server and no network.
+
+    Its versions stand side by side with what was edited marked, tool calls are folded, subagents are inside.
+    """
+    deliver_page(graph.view_conversation(name), name, target, open_=open_)
 
 
 @messages_command.command("versions")

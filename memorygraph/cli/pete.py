@@ -1,4 +1,4 @@
-"""The commands that think in PETE: `pete list show fold unfold sense step run grammar`."""
+"""The commands that think in PETE: `pete list show view fold unfold sense step run grammar`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.pages import deliver_page, page_options
 from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
 from memorygraph.cli.settings import combine, report_from_graph
 from memorygraph.ending import ending_on_sigterm
@@ -62,6 +63,15 @@ def list_pete_command(graph: MemoryGraph) -> None:
 def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> None:
     """Print a context: all of it to the byte, or with a budget what a model would see of it."""
     print_view(graph.pete(name).render(budget))
+
+
+@pete_command.command("view")
+@click.argument("name")
+@page_options
+@report_from_graph
+def view_pete_command(graph: MemoryGraph, *, name: str, target: str | None, open_: bool) -> None:
+    """Make one HTML page of a context, in which the contexts inside fold and unfold."""
+    deliver_page(graph.view_thought(name), name, target, open_=open_)
 
 
 @pete_command.command("fold")

@@ -15,6 +15,7 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files, complete_programs
 from memorygraph.cli.load import import_folder_option
+from memorygraph.cli.pages import show_in_browser
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.cli.trace import TraceOutput, print_event
@@ -344,7 +345,7 @@ def graph_command(
         write_picture(picture, target)
         output.say(f"written to {target}")
     if open_:
-        show_picture(draw(program, "svg", steps), f"{Path(file).stem}.svg")
+        show_in_browser("pictures", f"{Path(file).stem}.svg", draw(program, "svg", steps))
     if output.wants_json():
         path = [step["node"] for step in steps]
         output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})
@@ -358,18 +359,6 @@ def write_picture(picture: str, target: str) -> None:
         Path(target).write_text(picture + "\n", "utf-8")
     except OSError as error:
         raise MemoryGraphError(f"the picture cannot be written to {target}: {error.strerror}") from error
-
-
-def show_picture(picture: str, name: str) -> None:
-    """Open a picture in the browser. Its file stays in the home, where the next picture of its name replaces it."""
-    import webbrowser
-
-    from memorygraph.home import own_folder, write_private
-
-    path = own_folder("pictures") / name
-    write_private(path, picture)
-    opened = webbrowser.open(path.as_uri())
-    output.say(f"opened {path}" if opened else f"no web browser could be opened here: open {path} yourself")
 
 
 def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:

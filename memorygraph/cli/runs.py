@@ -1,4 +1,4 @@
-"""The commands on stored runs: `runs list show`."""
+"""The commands on stored runs: `runs list show view`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_runs
+from memorygraph.cli.pages import deliver_page, page_options
 from memorygraph.cli.settings import report_from_graph
 from memorygraph.cli.trace import shorten_value
 
@@ -55,6 +56,15 @@ def show_runs_command(graph: MemoryGraph, *, run: str, transcript: bool) -> None
     if stored.steps:
         columns = tuple(stored.steps[0])
         output.print_table(columns, [tuple(cell_of(step[name]) for name in columns) for step in stored.steps])
+
+
+@runs_command.command("view")
+@click.argument("run", metavar="RUN|last", shell_complete=complete_runs)
+@page_options
+@report_from_graph
+def view_runs_command(graph: MemoryGraph, *, run: str, target: str | None, open_: bool) -> None:
+    """Make one HTML page of a run: its steps, and the prompts with their sources and budgets."""
+    deliver_page(graph.view_run(run), run, target, open_=open_)
 
 
 def cell_of(value: Any) -> str:

@@ -1,0 +1,246 @@
+"""A page of a conversation, a run or a thought shows all of it, and nothing in it runs; seen in a real Chromium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from memorygraph import MemoryGraph, NotFoundError
+from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.browser.chromium import CHROMEDRIVER, CHROMIUM, chromium_options
+from tests.graph.test_namespaces import fill
+
+MANY = 5000
+NARROW = 400  # pixels
+PATIENCE_S = 60
+CHROMIUM_IS_THERE = pytest.mark.skipif(not (CHROMIUM and CHROMEDRIVER), reason="there is no Chromium to look with")
+HOSTILE = (
+    "<script>window.ran = 1</script>",
+    "</div></details></article></main><script>window.ran = 1</script>",
+    '<img src=x onerror="window.ran = 1">',
+    '" onmouseover="window.ran = 1',
+    "<svg onload=window.ran=1><style>*{display:none}</style>",
+    "[a link](javascript:window.ran=1) javascript:window.ran=1",
+    "{{ 7 * 7 }}{% raw %}",
+    "</script><script>window.ran = 1</script><!--",
+    "&lt;script&gt;window.ran = 1&lt;/script&gt;",
+    "right\u202eto left\u2066 \x00\x1b[31m",
+)
+
+Look = Callable[[str], webdriver.Chrome]
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[webdriver.Chrome]:
+    """A Chromium that keeps what a page says to its console."""
+    options = chromium_options()
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, Service(CHROMEDRIVER))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture
+def look(chromium: webdriver.Chrome, tmp_path: Path) -> Look:
+    """Open a page from a file."""
+
+    def open_page(page: str) -> webdriver.Chrome:
+        file = tmp_path / "page.html"
+        file.write_text(page, "utf-8")
+        chromium.get(file.as_uri())
+        return chromium
+
+    return open_page
+
+
+def texts(driver: webdriver.Chrome, selector: str) -> list[str]:
+    """The texts of the elements that are seen."""
+    return [element.text for element in driver.find_elements(By.CSS_SELECTOR, selector) if element.is_displayed()]
+
+
+def search(driver: webdriver.Chrome, text: str) -> str:
+    """Type into the search field; what the page says that it found."""
+    driver.execute_script("document.getElementById('found').value = ''")
+    field = driver.find_element(By.ID, "search")
+    field.clear()
+    field.send_keys(text)
+    found = driver.find_element(By.ID, "found")
+    WebDriverWait(driver, PATIENCE_S).until(lambda _: found.text.endswith("found"))
+    return found.text
+
+
+def lunch(graph: MemoryGraph) -> MemoryGraph:
+    """A conversation with two versions: its question was edited."""
+    history = graph.messages("lunch")
+    history.append({"role": "system", "content": "You suggest lunch."})
+    history.append({"role": "user", "content": "I like soup today."})
+    history.append({"role": "assistant", "content": "Have a lentil soup."})
+    history[1]["content"] = "I like pizza today."
+    history.append({"role": "assistant", "content": "Then have a margherita."})
+    return graph
+
+
+def test_a_page_needs_nothing_but_itself(graph: MemoryGraph) -> None:
+    page = lunch(graph).view_conversation("lunch")
+    assert not re.search(r"(?:src|href)=\"(?!#)", page)
+    policy = unescape(re.findall(r'Content-Security-Policy" content="([^"]+)"', page)[0])
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+
+
+@CHROMIUM_IS_THERE
+def test_versions_stand_side_by_side_and_say_where_they_part(graph: MemoryGraph, look: Look) -> None:
+    page = look(lunch(graph).view_conversation("lunch"))
+    assert "You suggest lunch." in texts(page, "main > section")[0]
+    first, second = page.find_elements(By.CSS_SELECTOR, ".column")
+    assert "Have a lentil soup." in first.text
+    assert "Then have a margherita." in second.text
+    assert first.location["y"] == second.location["y"]
+    assert texts(page, ".column del") == ["soup"]
+    assert texts(page, ".column ins") == ["pizza"]
+    assert "The versions part before message 1." in page.find_element(By.TAG_NAME, "main").text
+
+
+@CHROMIUM_IS_THERE
+def test_what_is_trained_on_and_what_is_off_policy_is_marked(graph: MemoryGraph, look: Look) -> None:
+    page = look(lunch(graph).view_conversation("lunch"))
+    marks = [(mark, message) for message in texts(page, ".column article") for mark in ("trained on", "off-policy")]
+    found = {message.splitlines()[-1]: mark for mark, message in marks if f" {mark}" in message}
+    assert found["Then have a margherita."] == "trained on"
+    assert {"trained on", "off-policy"} == {*found.values()}
+
+
+@CHROMIUM_IS_THERE
+def test_tool_calls_are_folded_and_subagents_are_inside(graph: MemoryGraph, look: Look) -> None:
+    history = graph.messages("work")
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"town": "Graz"}'}}
+    history.append({"role": "user", "content": "How is it?"})
+    inner = [{"role": "user", "content": "look outside"}, {"role": "assistant", "content": "it rains"}]
+    history.append({"role": "assistant", "content": None, "tool_calls": [call]})
+    history.append({"role": "tool", "tool_call_id": "c1", "content": "rain"}, subgraph=inner)
+    page = look(graph.view_conversation("work"))
+    assert "calls weather" in texts(page, "summary")
+    assert "result of weather" in texts(page, "summary")
+    assert not any("Graz" in text for text in texts(page, "main"))
+    page.find_element(By.ID, "unfold").click()
+    [whole] = texts(page, "main")
+    assert '"town": "Graz"' in whole
+    assert "it rains" in whole
+    page.find_element(By.ID, "fold").click()
+    assert not any("it rains" in text for text in texts(page, "main"))
+    assert search(page, "rains") == "1 found"
+    assert any("it rains" in text for text in texts(page, "main"))
+
+
+@CHROMIUM_IS_THERE
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_nothing_in_a_message_runs_or_hides_what_follows(graph: MemoryGraph, look: Look, hostile: str) -> None:
+    history = graph.messages("hostile")
+    call = {"id": hostile, "type": "function", "function": {"name": hostile, "arguments": hostile}}
+    history.append({"role": "user", "name": hostile, "content": hostile})
+    history.append({"role": "assistant", "content": hostile, "tool_calls": [call]}, metadata={"model": hostile})
+    history.append({"role": "tool", "tool_call_id": hostile, "content": [{"type": hostile, hostile: hostile}]})
+    history.append({"role": "user", "content": "the end"})
+    history[0]["content"] = f"{hostile}{hostile}"
+    page = look(graph.view_conversation("hostile"))
+    page.find_element(By.ID, "unfold").click()
+    assert page.execute_script("return window.ran === undefined && document.querySelectorAll('script').length") == 1
+    assert not page.find_elements(By.CSS_SELECTOR, "main img, main svg, main style, a:not([href^='#'])")
+    assert texts(page, ".column:last-child article:last-of-type .text") == ["the end"]
+    assert [
+        entry
+        for entry in page.get_log("browser")  # type: ignore[no-untyped-call]
+        if entry["level"] == "SEVERE"
+    ] == []
+
+
+@CHROMIUM_IS_THERE
+def test_five_thousand_messages_are_shown_and_searched(graph: MemoryGraph, look: Look) -> None:
+    said = [
+        {"role": ("user", "assistant")[number % 2], "content": f"message number {number} of many, about tea"}
+        for number in range(MANY)
+    ]
+    graph.messages("long").extend(said)
+    page = look(graph.view_conversation("long"))
+    assert page.execute_script("return document.querySelectorAll('article').length") == MANY
+    assert search(page, "number 4321 of") == "1 found"
+    assert texts(page, "article .text") == ["message number 4321 of many, about tea"]
+    assert search(page, "no such words") == "0 found"
+    assert search(page, "about tea") == f"{MANY} found"
+
+
+@CHROMIUM_IS_THERE
+def test_a_run_shows_its_steps_and_its_prompts_with_their_sources_and_budgets(graph: MemoryGraph, look: Look) -> None:
+    program = """
+    import llm Model from "openai://any"
+    main agent Writer {
+      model Model
+      role "A writer"
+      description "Writes"
+      main func(input { topic string }) {
+        secret = "hidden"
+        use input.topic < 40
+        return generate({ input: "Write" limit: 100 }) { return { text string } }
+      }
+    }
+    """
+    with ScriptedModel(['{"text": "Tea is warm."}']) as model, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_BASE_URL", model.base_url)
+        graph.run(program, {"topic": "tea and much more than forty characters of it"})
+    page = look(graph.view_run("last"))
+    page.find_element(By.ID, "unfold").click()
+    [whole] = texts(page, "main")
+    for part in ("Writer", "input.topic · budget 40", "Sources of the prompt", "Tea is warm."):
+        assert part in whole, part
+    assert "hidden" not in whole
+
+
+@CHROMIUM_IS_THERE
+def test_a_run_of_a_graph_shows_where_it_went(graph: MemoryGraph, look: Look) -> None:
+    graph.run("> node a\n    > sum(x: any) -> ( add(1 2) )\n> nodeEnd\n\n> user\nx\n\n> goto a", language="convo")
+    page = look(graph.view_run("last"))
+    assert "goes to the exit" in page.find_element(By.TAG_NAME, "main").text
+
+
+@CHROMIUM_IS_THERE
+def test_a_thought_folds_by_its_contexts(graph: MemoryGraph, look: Look) -> None:
+    fill(graph)
+    [thought, *_] = graph.thoughts()
+    page = look(graph.view_thought(thought.name))
+    whole = page.find_element(By.TAG_NAME, "main").text
+    assert f"context {thought.name}" in whole
+    page.find_element(By.ID, "fold").click()
+    assert len(page.find_element(By.TAG_NAME, "main").text) < len(whole)
+
+
+@CHROMIUM_IS_THERE
+def test_no_page_scrolls_sideways_on_a_telephone(graph: MemoryGraph, look: Look) -> None:
+    history = lunch(graph).messages("lunch")
+    history.append({"role": "user", "content": "x" * 3000})
+    fill(graph)
+    pages = [graph.view_conversation("lunch"), graph.view_run("last"), graph.view_thought(graph.thoughts()[0].name)]
+    for page in pages:
+        driver = look(page)
+        metrics = {"width": NARROW, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        try:
+            driver.find_element(By.ID, "unfold").click()
+            assert driver.execute_script("return document.documentElement.scrollWidth") <= NARROW
+        finally:
+            driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_what_is_not_there_is_not_shown(graph: MemoryGraph) -> None:
+    for view in (graph.view_conversation, graph.view_run, graph.view_thought):
+        with pytest.raises(NotFoundError):
+            view("nothing")
