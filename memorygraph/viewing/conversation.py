@@ -105,7 +105,7 @@ class ConversationPage:
                 self._keep(inner.attachments())
                 anchor = self._subagents[row.value] = f"s{next(self._anchors)}"
                 yield PageRow("subagent", (anchor, len(inner)))
-                waiting.append(iter([PageRow("subagent-end")]))
+                waiting.append(iter([PageRow("subagent_end")]))
                 waiting.append(self._own_rows(inner.entries(), 0))
 
     def _own_rows(
@@ -122,7 +122,7 @@ class ConversationPage:
             # What was last attached counts, as for `MessageGraph.subgraph`.
             if inner := next((each.subgraph for each in reversed(attachments) if each.subgraph), None):
                 yield PageRow("subagent", inner)
-            yield PageRow("message-end")
+            yield PageRow("message_end")
         if column and (end := at + len(entries)) in column.removed:
             yield PageRow("removed", [*map(self._show_removed, column.removed[end])])
 

@@ -47,10 +47,10 @@ def list_steps(trace: list[Event]) -> Iterator[PageRow]:
             yield PageRow("step", show_step(number, event))
             if inner:
                 yield PageRow("inside", event["data"]["agent"])
-                waiting.append(iter([PageRow("inside-end"), PageRow("step-end")]))
+                waiting.append(iter([PageRow("inside_end"), PageRow("step_end")]))
                 waiting.append(iter(inner))
             else:
-                yield PageRow("step-end")
+                yield PageRow("step_end")
 
 
 def show_step(number: int, event: Event) -> ShownStep:

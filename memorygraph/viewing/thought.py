@@ -33,7 +33,7 @@ def list_parts(frame: Frame) -> Iterator[PageRow]:
             yield part
         elif isinstance(part, Frame):
             yield PageRow("context", part)
-            waiting.append(iter([PageRow("context-end")]))
+            waiting.append(iter([PageRow("context_end")]))
             waiting.append(iter(part.parts))
         else:
             yield PageRow("entry", part)
