@@ -67,7 +67,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             return self._live
 
     @messages.setter
-    def messages(self, messages: Iterable[Mapping[str, Any]]) -> None:
+    def messages(self, messages: Iterable[Any]) -> None:
         """Have the list hold these messages; also the last step of `history.messages += more`."""
         if messages is not self._live:  # it has been done to the list already
             self[:] = messages
