@@ -12,7 +12,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
-from memorygraph.cli.stopping import STOPPED_AT_QUESTION, Interrupted
+from memorygraph.cli.stopping import NOTHING_DONE, STOPPED_AT_QUESTION, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, find_interrupt
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
@@ -70,7 +70,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"memorygraph.cli.{_COMMANDS[cmd_name][0]}")
+        with explaining_stop(lambda _: NOTHING_DONE):
+            module = import_module(f"memorygraph.cli.{_COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
@@ -128,7 +129,8 @@ def cli(ctx: click.Context, /, **options: str | None) -> None:
     Exit codes: 0 done, 1 the script or the request is invalid or refused and nothing was changed, 2 wrong
     usage, 3 Neo4j cannot be reached or started, 4 the model endpoint failed, 130 stopped by Ctrl-C.
     """
-    from memorygraph.graph.bad_elements import hear_bad_elements
+    with explaining_stop(lambda _: NOTHING_DONE):
+        from memorygraph.graph.bad_elements import hear_bad_elements
 
     ctx.with_resource(hear_bad_elements(output.warn))
     ctx.obj = Settings(**options)

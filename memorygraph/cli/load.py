@@ -69,13 +69,13 @@ def load_command(
     FILE may be - for standard input. The embedded server is started if none runs. With --json one report is
     printed, or, for several files, a list of them.
     """
-    from memorygraph.client import MemoryGraph
-
     if batch is not None and (dry_run or show_cypher):
         raise click.UsageError("--batch cannot be combined with --dry-run or --show-cypher")
     if restart and batch is None:
         raise click.UsageError("--restart goes with --batch")
     with explaining_stop(lambda _: f"nothing is stored; {AGAIN}"):
+        from memorygraph.client import MemoryGraph  # which takes a part of a second
+
         if batch is not None:
             names = [(file, language_name(file, language)) for file in files]
             with settings.connect() as graph:

@@ -107,17 +107,18 @@ def run_command(
     the graph, with what each call of a model saw and answered. With --trace FILE the trace is written there, also
     when the run fails.
     """
-    if stored:
-        with settings.connect() as graph:
-            program: Script = graph.program(file)
-    else:
-        program = parse(read_script(file), language_of(file, None).name, file=file)
-    limits = RunLimits(max_work, max_seconds, max_megabytes * 1_000_000)
-    language = LANGUAGES[program.language]
-    if not stored:
-        program = language.resolve_imports(program, Path(file).parent, import_folder)
-    value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
-    problems = language.check(program)
+    with explaining_stop(partial(explain_stopped_run, file)):
+        if stored:
+            with settings.connect() as graph:
+                program: Script = graph.program(file)
+        else:
+            program = parse(read_script(file), language_of(file, None).name, file=file)
+        limits = RunLimits(max_work, max_seconds, max_megabytes * 1_000_000)
+        language = LANGUAGES[program.language]
+        if not stored:
+            program = language.resolve_imports(program, Path(file).parent, import_folder)
+        value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
+        problems = language.check(program)
     if problems:
         raise ScriptError(problems)
     if check:

@@ -11,6 +11,7 @@ from memorygraph.errors import MemoryGraphError, find_interrupt
 
 AGAIN = "run the same command again"
 STOPPED_AT_QUESTION = f"stopped at a question: nothing was done, and nothing has changed; {AGAIN} to be asked again"
+NOTHING_DONE = f"nothing was done, and nothing has changed; {AGAIN}"
 NOTHING_PRINTED = f"nothing was printed, and nothing has changed; {AGAIN}"
 
 

@@ -66,6 +66,12 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
                 self._live.show()
             return self._live
 
+    @messages.setter
+    def messages(self, messages: Iterable[Any]) -> None:
+        """Have the list hold these messages; also the last step of `history.messages += more`."""
+        if messages is not self._live:  # it has been done to the list already
+            self[:] = messages
+
     def refresh(self) -> None:
         """Read the version anew, or the one that replaced it."""
         with self._lock:

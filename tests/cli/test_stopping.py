@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -291,6 +293,46 @@ def test_run_of_agentscript_stopped_by_ctrl_c_says_what_is_kept(tmp_path: Path) 
         "MATCH (r:Run {namespace: $namespace}) RETURN r.id AS id, r.status AS status, r.error AS error",
     )
     assert kept == {"id": run[1], "status": "failed", "error": "the user has stopped it"}
+
+
+def has_reader(pipe: Path) -> bool:
+    """Whether a process waits for what is written into a pipe."""
+    with suppress(OSError):
+        writers.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    return bool(writers)
+
+
+writers: list[int] = []
+
+
+def test_run_stopped_by_ctrl_c_while_it_reads_its_program_says_that_nothing_is_stored(tmp_path: Path) -> None:
+    pipe = tmp_path / "slow.as"
+    os.mkfifo(pipe)
+    stopped = stop("run", str(pipe), when=partial(has_reader, pipe))
+    os.close(writers.pop())
+    assert (stopped.returncode, stopped.stdout) == (130, "")
+    assert f"stopped: the run of {pipe} had not begun, and nothing is stored; run the same command" in stopped.stderr
+
+
+@pytest.mark.parametrize("arguments", [["load", "one.ctx"], ["run", "one.as"], ["export"]], ids=lambda words: words[0])
+def test_a_command_stopped_by_ctrl_c_while_its_modules_are_imported_says_that_nothing_was_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    (tmp_path / "one.ctx").write_text(nodes(0, 1))
+    (tmp_path / "one.as").write_text(AGENT)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("NEO4J_URI", f"bolt://127.0.0.1:{silent.getsockname()[1]}")
+        command = [sys.executable, "-X", "importtime", "-m", "memorygraph", *arguments]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+            assert process.stderr is not None
+            lines = iter(process.stderr.readline, "")
+            assert any(line.rstrip().endswith("| memorygraph.cli") for line in lines)
+            assert "import time" in next(lines)  # of the command, whose modules come when its name was read
+            process.send_signal(signal.SIGINT)
+            said = [line for line in lines if not line.startswith("import time")]
+            assert process.wait(60) == 130
+    [last] = said
+    assert re.search(r"stopped: .*nothing .*; run the same command again", last)
 
 
 def test_an_error_that_is_its_own_cause_is_no_interrupt() -> None:

@@ -258,6 +258,23 @@ def test_the_list_of_the_messages_is_the_graph(history: MessageGraph) -> None:
         history.prev_graph.messages.append(u())
 
 
+def test_the_list_of_the_messages_can_be_set_and_added_to_in_place(history: MessageGraph) -> None:
+    history.extend([u(), a()])
+    live = history.messages
+    history.messages += [u("next")]
+    assert history == [u(), a(), u("next")]
+    assert branches(history) == 0
+    history.messages *= 2
+    assert history == [u(), a(), u("next")] * 2
+    history.messages = [u("V"), a()]
+    assert history.messages is live
+    assert history == live == [u("V"), a()]
+    assert history.prev_graph == [u(), a(), u("next")] * 2
+    with pytest.raises(TypeError, match="dict"):
+        history.messages = ["hello"]
+    assert history == [u("V"), a()]
+
+
 def test_edits_at_any_depth_are_routed(history: MessageGraph) -> None:
     history.append({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {}}]})
     message = history[0]
