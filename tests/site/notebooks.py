@@ -32,13 +32,19 @@ def keep_outputs(notebook: Any) -> None:
     notebook.metadata = {"kernelspec": notebook.metadata["kernelspec"]}
 
 
+def run(path: Path) -> Any:
+    """Run a notebook from top to bottom, in a kernel of its own, and return it with what it shows; the file stays."""
+    notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
+    keep_outputs(notebook)
+    return notebook
+
+
 def main(names: list[str]) -> None:
     """Run the notebooks of these names, or all, and write them with what they show."""
     for path in NOTEBOOKS:
         if not names or path.stem in names:
-            notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-            NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}}).execute()
-            keep_outputs(notebook)
+            notebook = run(path)
             png = notebook.cells[0].attachments[PICTURE]["image/png"]
             (PICTURES / f"{path.stem}.png").write_bytes(b64decode(png))
             nbformat.write(notebook, path)  # type: ignore[no-untyped-call]
