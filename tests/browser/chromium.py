@@ -109,13 +109,20 @@ def chromium_options() -> webdriver.ChromeOptions:
 
 
 @contextmanager
-def neo4j_browser(url: str, password: str) -> Iterator[Neo4jBrowser]:
+def open_chromium() -> Iterator[webdriver.Chrome]:
     """A Chromium with a profile of its own, which goes with it."""
     driver = webdriver.Chrome(chromium_options(), Service(CHROMEDRIVER))
     try:
-        yield Neo4jBrowser(driver, url, password)
+        yield driver
     finally:
         driver.quit()
+
+
+@contextmanager
+def neo4j_browser(url: str, password: str) -> Iterator[Neo4jBrowser]:
+    """Neo4j Browser in a Chromium of its own."""
+    with open_chromium() as driver:
+        yield Neo4jBrowser(driver, url, password)
 
 
 def _hexadecimal(color: str) -> str:

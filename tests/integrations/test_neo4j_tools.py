@@ -17,7 +17,7 @@ from pydantic_extra_types.color import Color
 
 from memorygraph import MemoryGraph, MemoryGraphError, QueryError
 from memorygraph.integrations.neo4j_graphrag import structured_schema
-from memorygraph.integrations.neo4j_viz import ROLE_COLORS, draw_graph, draw_query
+from memorygraph.integrations.neo4j_viz import OFF_POLICY_COLOR, ROLE_COLORS, draw_graph, draw_query
 from memorygraph.memory.values import Entity
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.shared_neo4j import Address
@@ -146,6 +146,25 @@ def test_each_kind_has_the_color_of_browser_and_each_role_one_of_its_own(graph: 
     assert colors["user: hello"] == ROLE_COLORS["user"]
     assert colors["assistant: hello"] == ROLE_COLORS["assistant"]
     assert len({colors[name] for name in ("N", "Ada", "likes tea", "talk", "user: hello", "assistant: hello")}) == 6
+
+
+def test_an_off_policy_copy_does_not_look_like_its_original(graph: MemoryGraph) -> None:
+    history = graph.messages("talk")
+    history.append({"role": "user", "content": "I like soup."})
+    history.append({"role": "assistant", "content": "Lentils."})
+    history[0]["content"] = "I like pizza."
+    drawn = draw_query(graph, "MATCH (m:Message {namespace: $namespace, role: 'assistant'}) RETURN m").nodes
+    colors = {str(node.caption): node.color.as_hex("long").upper() for node in drawn if isinstance(node.color, Color)}
+    assert colors == {
+        "assistant: Lentils.": ROLE_COLORS["assistant"],
+        "off-policy assistant: Lentils.": OFF_POLICY_COLOR,
+    }
+
+
+def test_messages_of_another_graph_are_drawn(driver: neo4j.Driver, graph: MemoryGraph) -> None:
+    query = "CREATE (m:Message {namespace: $namespace, content: 'Hi'}) RETURN m"
+    drawn = draw_graph(driver.execute_query(query, namespace=graph.namespace))
+    assert [str(node.caption) for node in drawn.nodes] == [": Hi"]
 
 
 def test_what_has_more_edges_is_drawn_larger_and_what_weighs_more_wider(graph: MemoryGraph) -> None:

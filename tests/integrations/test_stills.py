@@ -7,7 +7,10 @@ import struct
 import pytest
 from neo4j_viz import Node, Relationship, VisualizationGraph
 
-from memorygraph.integrations.stills import find_places, still
+from memorygraph import MemoryGraph
+from memorygraph.integrations.neo4j_viz import draw_query
+from memorygraph.integrations.stills import arrange, find_places, still
+from tests.conftest import EXAMPLES
 
 
 def size_of(png: bytes) -> tuple[int, int]:
@@ -42,6 +45,26 @@ def test_every_node_has_a_place_of_its_own_and_parts_lie_beside_each_other() -> 
     places = find_places(picture(("a", "b"), ("c", "d"), alone=("e",)))
     assert len({(round(x, 3), round(y, 3)) for x, y in places.values()}) == 5
     assert max(places["a"][0], places["b"][0]) < min(places["c"][0], places["d"][0]) < places["e"][0]
+
+
+def test_no_name_and_no_verb_is_covered_where_many_nodes_are_joined(graph: MemoryGraph) -> None:
+    graph.load_file(EXAMPLES / "apollo11.ctx")
+    drawn = draw_query(graph, "MATCH (n:Node {namespace: $namespace})-[e:EDGE]->(m) RETURN n, e, m")
+    arrangement = arrange(drawn, 800, 480)
+    assert (len(arrangement.names), len(arrangement.arrows)) == (22, 31)
+    assert arrangement.covered == 0
+
+
+def test_a_picture_becomes_larger_only_where_its_texts_need_it() -> None:
+    roomy, crowded = picture(("a", "b")), picture(*((f"a long name {n}", "the middle") for n in range(40)))
+    small, large = (size_of(still(drawn, width=4, height=3).data) for drawn in (roomy, crowded))
+    assert small[0] <= 4 * 110
+    assert large[0] > 1.3 * small[0]
+
+
+def test_what_joins_the_same_two_nodes_has_a_place_of_its_own_for_each_verb() -> None:
+    arrows = arrange(picture(*[("a", "b")] * 3, ("b", "a"), ("a", "a")), 400, 300).arrows
+    assert len({arrow.box for arrow in arrows}) == 5
 
 
 def test_a_picture_of_nothing_is_refused() -> None:
