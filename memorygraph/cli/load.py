@@ -143,7 +143,7 @@ def explain_stopped_load(
 ) -> str:
     """What of several files is stored, and how to go on; of the file after the reports it is `stored` statements."""
     file = loads[len(reports)].file
-    said = [f"{report.file} is stored (revision {report.revision})" for report in reports]
+    said = [*map(describe_stored, reports)]
     if stored and batched:
         said.append(f"of {file} the batches up to statement {stored} are stored")
     else:
@@ -212,13 +212,25 @@ def print_queries(queries: list[Query]) -> None:
 
 def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadReport], *, dry_run: bool = False) -> None:
     """Print what loads have stored, with their warnings, and where it can be seen."""
-    if output.wants_json():
-        documents = [{**report.as_dict(), "errors": []} for report in reports]
-        output.print_json(documents[0] if len(documents) == 1 else documents)
-        return
-    for report in reports:
-        output.say_warnings(report.warnings)
-        print_report(report)
+    done = "nothing is stored: it was a dry run" if dry_run else "; ".join(map(describe_stored, reports))
+    with explaining_stop(lambda _: done):
+        if output.wants_json():
+            documents = [{**report.as_dict(), "errors": []} for report in reports]
+            output.print_json(documents[0] if len(documents) == 1 else documents)
+            return
+        for report in reports:
+            output.say_warnings(report.warnings)
+            print_report(report)
+        say_place(settings, graph, dry_run=dry_run)
+
+
+def describe_stored(report: LoadReport) -> str:
+    """Say that a file is stored."""
+    return f"{report.file or 'the script'} is stored (revision {report.revision})"
+
+
+def say_place(settings: Settings, graph: MemoryGraph, *, dry_run: bool) -> None:
+    """Say where what was stored can be seen."""
     if dry_run:
         output.say("a dry run: nothing was stored")
     elif settings.embedded:

@@ -8,6 +8,7 @@ another namespace is found, or takes the place of one.
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -23,6 +24,7 @@ from memorygraph.context.labels import one_line
 from memorygraph.context.origins import StoredText
 from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
+from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
@@ -224,7 +226,7 @@ def recall_hits(
 ) -> Recalled:
     """The nodes and messages of a namespace that a text brings to mind; any text is a valid question."""
     query = recall_query(namespace, text, embedder=embedder, **options)
-    rows = namespace.read(query) if query else []
+    rows = read_rows(namespace, query) if query else []
     found: list[RecallHit] = []
     with naming_bad_elements() as check:
         for row in rows:
@@ -243,6 +245,26 @@ def recall_hits(
         spread = spread_hits(hits, answered=ANSWERED if of_users else 1.0)
         hits = spread[: options.get("limit", MAX_HITS)]
     return Recalled(hits, budget)
+
+
+class VectorWarning(UserWarning):
+    """The vector index failed, and a recall did without it."""
+
+
+def read_rows(namespace: Namespace, query: Query) -> list[dict[str, Any]]:
+    """Run a recall, by words alone where Neo4j's vector index fails.
+
+    Lucene does in a part of the index in which something was deleted and nothing is in the filter: it looks for what
+    comes after the last document. So a deletion in one namespace breaks the vectors of others, until it joins parts.
+    """
+    try:
+        return namespace.read(query)
+    except MemoryGraphError as error:
+        if not query.parameters["vectors"] or "out of bounds" not in str(error):
+            raise
+        told = f"the vector index of Neo4j failed, and this recall went by words alone ({error})"
+        warnings.warn(told, VectorWarning, stacklevel=2)
+        return namespace.read(replace(query, parameters={**query.parameters, "vectors": []}))
 
 
 def recall_query(

@@ -74,6 +74,8 @@ JVM_FLAGS = (
     # A JVM out of memory is in an unknown state: it ends, and the next `up` recovers.
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
+    # Without a message, as compiled code throws them, Neo4j cannot send an error to its client, which waits in vain.
+    "-XX:-OmitStackTraceInFastThrow",
     # Neo4j makes a key store in memory for each connection, and its key was derived from an empty password in 10,000
     # steps: that was most of what a connection cost. On the disk no key is kept in a key store.
     "-Dkeystore.pkcs12.keyPbeIterationCount=1",

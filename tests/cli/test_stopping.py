@@ -17,8 +17,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from memorygraph import MemoryGraph
+from memorygraph.cli import cli
 from memorygraph.errors import find_interrupt
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
@@ -333,6 +335,21 @@ def test_a_command_stopped_by_ctrl_c_while_its_modules_are_imported_says_that_no
             assert process.wait(60) == 130
     [last] = said
     assert re.search(r"stopped: .*nothing .*; run the same command again", last)
+
+
+@pytest.mark.parametrize(("option", "said"), [((), "is stored (revision 1)"), (("--dry-run",), "it was a dry run")])
+def test_a_load_that_is_stopped_while_it_says_what_it_stored_does_not_say_that_nothing_is_stored(
+    environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str
+) -> None:
+    def stopped(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("memorygraph.cli.load.print_report", stopped)
+    file = tmp_path / "one.ctx"
+    file.write_text('Node(node_id="a", name="A", data="");')
+    done = CliRunner().invoke(cli, ["--namespace", environment, "load", *option, str(file)])
+    assert done.exit_code == 130
+    assert said in done.stderr
 
 
 def test_an_error_that_is_its_own_cause_is_no_interrupt() -> None:
