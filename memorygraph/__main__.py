@@ -1,5 +1,19 @@
-"""`python -m memorygraph`: the command line."""
+"""The programs `memorygraph` and `python -m memorygraph`: they run the command line."""
 
-from memorygraph.cli import main
+import sys
 
-main()
+STOPPED_BY_CTRL_C = 130  # 128 and the number of its signal, as of each command that it stops
+
+
+def main() -> None:
+    """Import the command line, which takes a moment in which Ctrl-C can come, and run it."""
+    try:
+        from memorygraph.cli import main as run_command_line
+    except KeyboardInterrupt:
+        print("memorygraph: stopped: nothing was done; run the same command again", file=sys.stderr)
+        sys.exit(STOPPED_BY_CTRL_C)
+    run_command_line()
+
+
+if __name__ == "__main__":
+    main()

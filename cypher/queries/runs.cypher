@@ -7,11 +7,12 @@
 //   (:ContextItem)-[:FROM]->(:Node)                             the nodes that its text came from
 
 // name: begin-run
-// A run begins. Parameters: namespace, id, properties.
+// A run begins, or goes on after it was stopped or has failed. Parameters: namespace, id, properties.
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
 MERGE (run:Run {namespace: $namespace, id: $id})
-  ON CREATE SET run += $properties, run.status = 'running', run.started_at = datetime();
+  ON CREATE SET run += $properties, run.started_at = datetime()
+SET run.status = 'running', run.ended_at = null;
 
 // name: record-generation
 // What one generation of a run saw and gave, with the messages of its calls where they are stored. Parameters:

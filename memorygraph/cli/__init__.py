@@ -75,6 +75,11 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the options before the command; click would call Ctrl-C there `Aborted!`."""
+        with explaining_stop(lambda _: NOTHING_DONE):
+            return super().make_context(*arguments, **options)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -141,6 +146,9 @@ def main() -> None:
     warnings.showwarning = lambda message, *_: output.say(f"warning: {message}")
     try:
         cli()
+    except Interrupted as stopped:
+        output.say_error(stopped)
+        sys.exit(stopped.exit_code)
     except Exception as error:
         if os.environ.get("MEMORYGRAPH_DEBUG"):
             raise

@@ -105,20 +105,20 @@ def by_hand(query: str) -> str:
 
 
 def list_invariants() -> tuple[Invariant, ...]:
-    """List the invariants, in the order in which they are examined."""
+    """List the invariants, in the order in which they are examined and mended: a load needs ids of one thing."""
     node, edge = 'Node(node_id="a", name="A", data="");', 'Edge(edge_id="e", verb="likes", weight=1.0);'
     remove = by_hand("remove-record")
     return (
         Invariant("node-key", "a node has a namespace and an id, both text", by_hand("set-node-id")),
+        Invariant("edge-key", "an edge has a namespace and an id, both text", by_hand("set-edge-id")),
+        Invariant("shared-id", "an id belongs to a node or to an edge", by_hand("set-edge-id")),
         Invariant("node-values", "the name and the data of a node are text", SET_BY_LOAD.format(statement=node)),
         Invariant("node-search", "a search finds a node: its index has it in its namespace", "run it with --fix"),
-        Invariant("edge-key", "an edge has a namespace and an id, both text", by_hand("set-edge-id")),
         Invariant("edge-verb", "the verb of an edge is text", SET_BY_LOAD.format(statement=edge)),
         Invariant(
             "edge-weight", "the weight of an edge is a number from 0.0 to 1.0", SET_BY_LOAD.format(statement=edge)
         ),
         Invariant("edge-ends", "both ends of an edge are nodes of its namespace", by_hand("remove-edge")),
-        Invariant("shared-id", "an id belongs to a node or to an edge", by_hand("set-edge-id")),
         Invariant(
             "unknown-namespace",
             "a namespace that holds nodes has a record, by which it is listed and locked",

@@ -97,10 +97,10 @@ class RunInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A stored run: its id, its language and program, when it began and ended, and whether it is `done` or `failed`.
+    """A stored run: its id, its language and program, when it began and ended, and how.
 
-    A run that is `running` still runs, or was killed. `program` is the name of its file, or the first characters of the
-    hash of its source.
+    It is `done`, `failed`, or was `stopped` by its user; one that is `running` still runs, or was killed. `program` is
+    the name of its file, or the first characters of the hash of its source.
     """
 
     id: str

@@ -54,10 +54,13 @@ class ConversationPage:
         self._subagents: dict[str, str] = {}
         self.trained = frozenset[str]().union(*(sample.trained for sample in history.training_data().samples))
         self.versions = history.versions()
+        self._tools: dict[str, str] = {}
         paths: dict[int, Sequence[MessageEntry]] = {}
         for version in self.versions:
             checked_out = history.checkout(version)
             paths[version.number] = checked_out.entries()
+            # A result may stand in another column than its call.
+            self._tools.update(named for entry in paths[version.number] for named in name_calls(entry.message))
             self._keep(checked_out.attachments())
         self.columns = arrange_columns(paths, self.versions)
         self.common = min([column.at for column in self.columns[1:]], default=len(self.columns[0].entries))
@@ -111,7 +114,7 @@ class ConversationPage:
     def _own_rows(
         self, entries: Sequence[MessageEntry], at: int, column: VersionColumn | None = None
     ) -> Iterator[PageRow]:
-        tools: dict[str, str] = {}
+        tools = dict(self._tools)
         for index, entry in enumerate(entries, at):
             if column and index in column.removed:
                 yield PageRow("removed", [*map(self._show_removed, column.removed[index])])

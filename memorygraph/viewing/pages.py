@@ -25,7 +25,7 @@ VISIBLE = {
     **{code: chr(CONTROL_PICTURES + code) for code in range(0x20) if chr(code) not in "\t\n"},
     0x7F: "\u2421",
     **{code: f"⟦U+{code:04X}⟧" for code in (*range(0x80, 0xA0), *BIDI_CONTROLS)},
-    **dict.fromkeys(range(55296, 57344), "�"),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),
 }
 UNSEEN = re.compile("[^\t\n\x20-\x7e\xa0-\u061b\u061d-\u200d\u2010-\u2029\u202f-\u2065\u206a-\ud7ff\ue000-\U0010ffff]")
 

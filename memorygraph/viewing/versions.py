@@ -61,7 +61,9 @@ def arrange_columns(paths: Mapping[int, Sequence[MessageEntry]], versions: Seque
             first = columns[0].version.number
             base = owners[path[at - 1].id] if at else first
             replaced = paths.get(version.replaces or 0, ())
-            if version.replaces is not None and (not at or (len(replaced) >= at and replaced[at - 1] == path[at - 1])):
+            if version.replaces is not None and (
+                not at or (len(replaced) >= at and replaced[at - 1].id == path[at - 1].id)
+            ):
                 base = version.replaces
             edits, removed = compare_messages(paths[base][at:], path[at:], at)
             columns.append(VersionColumn(version, at, tuple(path[at:]), base, edits, removed))

@@ -169,7 +169,7 @@ PROPERTIES: Mapping[str, tuple[str, str]] = {
     "program_hash": ("text", "the hash of its source"),
     "agent": ("text", "the agent that ran"),
     "function": ("text", "the function that ran"),
-    "status": ("text", "`running`, `done`, `failed`, …"),
+    "status": ("text", "`running`, `done`, `failed`, `stopped`, …"),
     "input": ("text", "what it was given"),
     "input_json": ("boolean", "`input` is JSON, and no bare text"),
     "value_json": ("boolean", "`value` is JSON, and no bare text"),

@@ -143,6 +143,47 @@ def test_tool_calls_are_folded_and_subagents_are_inside(graph: MemoryGraph, look
 
 
 @CHROMIUM_IS_THERE
+def test_a_result_is_named_by_its_tool_where_the_call_stands_before_the_versions_part(
+    graph: MemoryGraph, look: Look
+) -> None:
+    history = graph.messages("edited-result")
+    call = {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+    history.append({"role": "user", "content": "How is it?"})
+    history.append({"role": "assistant", "tool_calls": [call]})
+    history.append({"role": "tool", "tool_call_id": "c1", "content": "rain"})
+    history.append({"role": "assistant", "content": "It rains."})
+    history[2]["content"] = "sun"
+    page = look(graph.view_conversation("edited-result"))
+    assert texts(page, "main > section summary") == ["calls weather"]
+    assert texts(page, ".column .tool summary") == ["result of weather", "result of weather"]
+
+
+@CHROMIUM_IS_THERE
+def test_what_an_edit_removes_and_adds_is_said(graph: MemoryGraph, look: Look) -> None:
+    history = graph.messages("shorter")
+    history.extend([{"role": "user", "content": text} for text in ("first", "second", "third")])
+    history.append({"role": "assistant", "content": "an answer"})
+    del history[1]
+    history.append({"role": "user", "content": "fourth"})
+    page = look(graph.view_conversation("shorter"))
+    page.find_element(By.ID, "unfold").click()
+    second = page.find_elements(By.CSS_SELECTOR, ".column")[1]
+    assert second.find_element(By.CSS_SELECTOR, ".removed del").text == "second"
+    marks = [mark.text for mark in second.find_elements(By.CSS_SELECTOR, ".mark-same, .mark-added")]
+    assert marks == ["= unchanged", "= unchanged", "+ added"]
+
+
+@CHROMIUM_IS_THERE
+def test_the_policy_stops_a_script_even_where_one_came_into_the_page(graph: MemoryGraph, look: Look) -> None:
+    page = lunch(graph).view_conversation("lunch")
+    for foreign in ("<script>window.ran = 1</script>", '<img src="data:," onerror="window.ran = 1">'):
+        assert look(page.replace("</main>", f"{foreign}</main>")).execute_script("return window.ran === undefined")
+    shown = look(page)
+    assert search(shown, "pizza") == "1 found"
+    assert shown.get_log("browser")  # type: ignore[no-untyped-call]  # says what it stopped; read once, it is gone
+
+
+@CHROMIUM_IS_THERE
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_nothing_in_a_message_runs_or_hides_what_follows(graph: MemoryGraph, look: Look, hostile: str) -> None:
     history = graph.messages("hostile")

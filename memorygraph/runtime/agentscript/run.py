@@ -85,7 +85,7 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
         end["error"] = str(error)
         raise
     except KeyboardInterrupt as error:
-        end["error"] = "the user has stopped it"
+        end |= {"status": "stopped", "error": "the user has stopped it"}
         done = sum(step["result"] is not None for step in steps)
         raise RunInterrupted(store.id, done, resumable=False) from error
     finally:

@@ -123,7 +123,9 @@ class ConvoRunStore(RunListener):
         self._journal.close(remove=not self._writer.failed)
 
     def interrupted(self) -> None:
-        """Wait until everything is written that has happened so far."""
+        """Write that the user has stopped the run, and wait until everything is written that has happened so far."""
+        query = self.namespace.query("runs/end-run", id=self.id, properties={"status": "stopped"})
+        self._writer.put(lambda: self.write(query))
         self._writer.wait()
 
     def keep(self, step: ConvoStep) -> None:
