@@ -93,11 +93,11 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
 // sampled; `sampled` are those. One that is there already is found in this conversation too, also if
 // recall did not find it before. Parameters: namespace,
-// conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, content, at, said,
+// conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, labels, content, at, said,
 // said_parts, passages, speaker, namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
-  ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
+  ON CREATE SET message:$(row.labels), message.body = row.body, message.role = row.role, message.content = row.content,
                 message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
                 message.said = row.said, message.said_parts = row.said_parts, message.said_at = row.at,
                 message.conversations = $conversations,
@@ -123,6 +123,7 @@ MERGE (message:Message {namespace: $namespace, id: row.id})
                  CASE WHEN message.conversations IS NULL THEN $conversations
                       ELSE message.conversations + [name IN coalesce($conversations, [])
                                                     WHERE NOT name IN message.conversations] END
+FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
 FOREACH (passage IN coalesce(row.passages, []) |
   MERGE (part:Passage {namespace: $namespace, id: passage.id})
     ON CREATE SET part.span = passage.span, part.said = passage.said, part.said_parts = passage.said_parts
@@ -139,7 +140,24 @@ RETURN collect(CASE WHEN message.sampled THEN message.id END) AS sampled;
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
-SET message.sampled = true, message.seal = row.seal;
+SET message.sampled = true, message.seal = row.seal
+REMOVE message:OffPolicyMessage;
+
+// name: roles-page
+// Who said a message, and whether a model gave it there, a page by id. Parameters: namespace, after, limit.
+MATCH (message:Message {namespace: $namespace})
+USING INDEX SEEK message:Message(namespace, id)
+WHERE message.id > $after
+WITH message ORDER BY message.namespace, message.id LIMIT $limit
+RETURN message.id AS id, message.role AS role, coalesce(message.sampled, false) AS sampled
+ORDER BY message.namespace, id;
+
+// name: set-labels
+// Give messages the labels of their roles. Parameters: namespace, rows [{id, labels}].
+UNWIND $rows AS row
+MATCH (message:Message {namespace: $namespace, id: row.id})
+USING INDEX SEEK message:Message(namespace, id)
+SET message:$(row.labels);
 
 // name: append-message
 // Put one new message behind the tip of the version that was last written, which is what happens most: this is
@@ -148,14 +166,14 @@ SET message.sampled = true, message.seal = row.seal;
 // its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
 // the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
 // version, length, conversations, home, and the row as above: id, parent (the tip), sampled, seal, body,
-// role, content, at, said, said_parts, passages, speaker, namespace_token.
+// role, labels, content, at, said, said_parts, passages, speaker, namespace_token.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
 MATCH (conversation)-[:HEAD]->(version {id: $version})-[pointer:TIP]->(tip {id: $parent})
 WHERE NOT EXISTS { MATCH (:Message {namespace: $namespace, id: $id}) }
 DELETE pointer
-CREATE (tip)-[:NEXT]->(message:Message {namespace: $namespace, id: $id, body: $body, role: $role,
+CREATE (tip)-[:NEXT]->(message:Message:$($labels) {namespace: $namespace, id: $id, body: $body, role: $role,
                                         content: $content, sampled: $sampled, seal: $seal,
                                         created_at: datetime(), operation: $operation, said: $said, said_parts: $said_parts,
                                         said_at: $at, speaker: $speaker,
@@ -188,7 +206,7 @@ WITH conversation, version, pointer, replaced, applied OR (unchanged AND NOT rep
 CALL (fits) {
   UNWIND CASE WHEN fits THEN $rows ELSE [] END AS row
   MERGE (message:Message {namespace: $namespace, id: row.id})
-    ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
+    ON CREATE SET message:$(row.labels), message.body = row.body, message.role = row.role, message.content = row.content,
                   message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
                 message.said = row.said, message.said_parts = row.said_parts, message.said_at = row.at,
                   message.conversations = $conversations,
@@ -214,6 +232,7 @@ CALL (fits) {
                    CASE WHEN message.conversations IS NULL THEN $conversations
                         ELSE message.conversations + [name IN coalesce($conversations, [])
                                                       WHERE NOT name IN message.conversations] END
+  FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
   FOREACH (passage IN coalesce(row.passages, []) |
     MERGE (part:Passage {namespace: $namespace, id: passage.id})
       ON CREATE SET part.span = passage.span, part.said = passage.said, part.said_parts = passage.said_parts

@@ -14,7 +14,7 @@
 // name: put
 // Store a state with the values of its channels, as far as they are not there yet; stored again, it holds what it is given
 // now. `held` and `missing` say how much of what it refers to is there. Parameters: namespace, thread, id, properties, parent
-// (the id of a state, or ''), messages [{id, parent, body, role, content, seal}], values [{id, after, type, data, length,
+// (the id of a state, or ''), messages [{id, parent, body, role, labels, content, seal}], values [{id, after, type, data, length,
 // message}], holds [{channel, value}].
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
@@ -52,7 +52,7 @@ RETURN held, missing;
 CALL () {
   UNWIND $messages AS row
   MERGE (message:Message {namespace: $namespace, id: row.id})
-    ON CREATE SET message.body = row.body, message.role = row.role, message.content = row.content,
+    ON CREATE SET message:$(row.labels), message.body = row.body, message.role = row.role, message.content = row.content,
                   message.sampled = false, message.seal = row.seal, message.created_at = datetime()
   WITH row, message
   MATCH (parent:Message {namespace: $namespace, id: row.parent})

@@ -19,6 +19,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.answers import migrate_answers
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.leftovers import remove_leftovers
+from memorygraph.graph.message_labels import migrate_message_labels
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_stored_json
 from memorygraph.languages.pete.lemmas import lemma_of, spellings
@@ -189,5 +190,6 @@ DATA_MIGRATIONS: Mapping[str, Callable[[Namespace], object]] = {
     "0016_lemmas": migrate_lemmas,
     "0017_leftovers": remove_leftovers,
     "0018_answers": migrate_answers,
+    "0035_message_labels": migrate_message_labels,
 }
 """What a migration does with the data of each namespace, in Python; each is idempotent."""

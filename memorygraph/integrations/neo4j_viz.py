@@ -17,18 +17,6 @@ from memorygraph.graph.readonly import check_reads_only
 from memorygraph.query import Query
 from memorygraph.server.browser import style
 
-ROLE_COLORS = {
-    "user": "#56B4E9",
-    "assistant": "#E69F00",
-    "tool": "#F0E442",
-    "system": "#4A4F57",
-    "developer": "#4A4F57",
-}
-"""Of messages, told apart from each other and from the kinds of nodes by the color-blind too (Okabe and Ito, 2008)."""
-
-OFF_POLICY_COLOR = "#DBB98A"
-"""Of an assistant message that no model sampled from the messages before it, as after an edit of one of them."""
-
 MAX_CAPTION = 90
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -59,9 +47,9 @@ def draw_graph(data: Graph | Result | EagerResult | Driver, row_limit: int = 10_
     """Make the picture that neo4j-viz's `from_neo4j` makes, with the captions of Neo4j Browser.
 
     A node has its name, and a relationship its verb. What the style of Browser, `memorygraph.grass`, has no words for
-    keeps its labels or its type. Colors are those of Browser too, but that messages have one for each role, and an
-    off-policy one a pale one and the word; a node is the larger the more relationships it has here, and an edge the
-    wider the more it weighs. The arguments are those of `from_neo4j`.
+    keeps its labels or its type. Colors are those of Browser too: of messages, one for each role, and for an off-policy
+    one a pale one and the word. A node is the larger the more relationships it has here, and an edge the wider the more
+    it weighs. The arguments are those of `from_neo4j`.
 
     Example::
 
@@ -79,14 +67,8 @@ def draw_graph(data: Graph | Result | EagerResult | Driver, row_limit: int = 10_
         # As in the file, the later label says more: an entity is a node, too.
         rule = next((rule for selector, rule in reversed(rules.items()) if selector in selectors), rules["node"])
         caption = _fill(rule.get("caption", ""), node.properties) or ":".join(node.properties["labels"])
-        color = rule["color"]
-        if "Message" in node.properties["labels"]:
-            color = ROLE_COLORS.get(node.properties.get("role", ""), color)
-            if node.properties.get("role") == "assistant" and node.properties.get("sampled") is False:
-                color = OFF_POLICY_COLOR
-                caption = f"off-policy {caption}"
         node.caption = caption if len(caption) <= MAX_CAPTION else f"{caption[: MAX_CAPTION - 1]}…"
-        node.color = color
+        node.color = rule["color"]
         node.size = int(rule["diameter"].removesuffix("px")) / 2 + min(30, 3 * degrees[node.id])
     for relationship in picture.relationships:
         rule = rules.get(f"relationship.{relationship.properties['type']}", rules["relationship"])

@@ -17,6 +17,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph.answers import answer_properties
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.elements import as_text
+from memorygraph.graph.message_labels import labels_of_message
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_of
 from memorygraph.graph.search import conversation_token
 from memorygraph.json_text import parse_stored_json
@@ -255,7 +256,15 @@ class Neo4jStorage:
 
     def _store_ahead(self, rows: list[dict[str, Any]]) -> list[str]:
         """Store messages before the change that places them; that change says whether they were sampled."""
-        unsampled = [{**row, "sampled": False, "seal": seal(row["id"], sampled=False)} for row in rows]
+        unsampled = [
+            {
+                **row,
+                "sampled": False,
+                "labels": labels_of_message(row["role"], sampled=False),
+                "seal": seal(row["id"], sampled=False),
+            }
+            for row in rows
+        ]
         known: list[str] = []
         for page in pages_of(unsampled, MAX_ROWS_PER_QUERY):
             known += self.namespace.write(lambda transaction, page=page: self._write(transaction, page))  # type: ignore[misc]
@@ -294,6 +303,7 @@ class Neo4jStorage:
                     "parent": parent,
                     "body": entry.message.body,
                     "role": entry.message.role,
+                    "labels": labels_of_message(entry.message.role, sampled=entry.sampled),
                     "content": entry.message.text,
                     "namespace_token": " ".join([self.namespace.token, self._token, *index.pop("terms")]),
                     **index,

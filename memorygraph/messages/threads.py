@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Abandon
+from memorygraph.graph.message_labels import labels_of_message
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
 from memorygraph.messages.history import seal
 from memorygraph.messages.message import ROOT, Message, message_id
@@ -108,7 +109,8 @@ class NewValues:
             return None
         id_ = message_id(message, parent)
         row = {"id": id_, "parent": parent, "body": message.body, "role": message.role, "content": message.text}
-        self.messages.append({**row, "seal": seal(id_, sampled=False)})
+        labels = labels_of_message(message.role, sampled=False)
+        self.messages.append({**row, "labels": labels, "seal": seal(id_, sampled=False)})
         return id_
 
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from memorygraph.integrations.neo4j_viz import OFF_POLICY_COLOR, ROLE_COLORS
+from memorygraph.graph.message_labels import OFF_POLICY_LABEL, ROLE_LABELS
 from memorygraph.server.browser import style
 
 # Linear RGB as it is seen without one of the three kinds of cones (Machado, Oliveira and Fernandes, 2009).
@@ -18,7 +18,20 @@ EYES = {
 }
 XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.072175), (0.0193339, 0.119192, 0.9503041))
 WHITE = (0.95047, 1.0, 1.08883)
-KINDS = ("Node", "Entity", "Observation", "Context", "Conversation", "Version", "Step", "Run", "GraphNode", "Graph")
+MESSAGES = sorted({label for labels in ROLE_LABELS.values() for label in labels} | {OFF_POLICY_LABEL})
+KINDS = (
+    *MESSAGES,
+    "Node",
+    "Entity",
+    "Observation",
+    "Context",
+    "Conversation",
+    "Version",
+    "Step",
+    "Run",
+    "GraphNode",
+    "Graph",
+)
 MIN_DIFFERENCE = 12.0  # in CIELAB, where 2.3 is just noticed
 MIN_CONTRAST = 4.5  # WCAG 2, level AA
 
@@ -52,8 +65,6 @@ def contrast(one: str, other: str) -> float:
 def test_kinds_and_roles_differ_for_all_eyes(eyes: str) -> None:
     rules = style()
     colors = {kind: rules[f"node.{kind}"]["color"] for kind in KINDS}
-    colors |= {role: ROLE_COLORS[role] for role in ("user", "assistant", "tool", "system")}
-    colors["off-policy"] = OFF_POLICY_COLOR
     alike = [
         (one, other)
         for one, other in combinations(colors, 2)

@@ -17,9 +17,10 @@ from pydantic_extra_types.color import Color
 
 from memorygraph import MemoryGraph, MemoryGraphError, QueryError
 from memorygraph.integrations.neo4j_graphrag import structured_schema
-from memorygraph.integrations.neo4j_viz import OFF_POLICY_COLOR, ROLE_COLORS, draw_graph, draw_query
+from memorygraph.integrations.neo4j_viz import draw_graph, draw_query
 from memorygraph.memory.values import Entity
 from memorygraph.scripted.scripted_model import ScriptedModel
+from memorygraph.server.browser import style
 from tests.shared_neo4j import Address
 
 EDGES = "MATCH (a:Node {namespace: $namespace})-[e:EDGE]->(b:Node) RETURN a, e, b"
@@ -143,8 +144,8 @@ def test_each_kind_has_the_color_of_browser_and_each_role_one_of_its_own(graph: 
         history.append({"role": role, "content": "hello"})
     nodes = draw_query(graph, "MATCH (n {namespace: $namespace}) WHERE NOT n:Metadata RETURN n").nodes
     colors = {str(node.caption): node.color.as_hex("long").upper() for node in nodes if isinstance(node.color, Color)}
-    assert colors["user: hello"] == ROLE_COLORS["user"]
-    assert colors["assistant: hello"] == ROLE_COLORS["assistant"]
+    assert colors["user: hello"] == style()["node.UserMessage"]["color"]
+    assert colors["assistant: hello"] == style()["node.AssistantMessage"]["color"]
     assert len({colors[name] for name in ("N", "Ada", "likes tea", "talk", "user: hello", "assistant: hello")}) == 6
 
 
@@ -156,8 +157,8 @@ def test_an_off_policy_copy_does_not_look_like_its_original(graph: MemoryGraph) 
     drawn = draw_query(graph, "MATCH (m:Message {namespace: $namespace, role: 'assistant'}) RETURN m").nodes
     colors = {str(node.caption): node.color.as_hex("long").upper() for node in drawn if isinstance(node.color, Color)}
     assert colors == {
-        "assistant: Lentils.": ROLE_COLORS["assistant"],
-        "off-policy assistant: Lentils.": OFF_POLICY_COLOR,
+        "assistant: Lentils.": style()["node.AssistantMessage"]["color"],
+        "off-policy assistant: Lentils.": style()["node.OffPolicyMessage"]["color"],
     }
 
 

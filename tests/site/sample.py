@@ -81,6 +81,13 @@ main agent Extractor {
   }
 }
 """
+CLOCK = {"id": "c1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
+GREETING: list[Any] = [
+    {"role": "system", "content": "Greet."},
+    {"role": "user", "content": "I am Ada."},
+    {"role": "assistant", "tool_calls": [CLOCK]},
+    {"role": "tool", "tool_call_id": "c1", "content": "9:00"},
+]
 LONG = " ".join(f"Sentence {number} tells of the engine and its cards." for number in range(200))
 
 
@@ -112,7 +119,7 @@ def _talk(graph: MemoryGraph) -> None:
     program = 'Node(node_id="tea", name="Tea", data="Ada likes it.");'
     with scripted(["Hello, Ada.", f"```contextscript\n{program}\n```"]) as model:
         client = graph.record(openai.OpenAI(base_url=model.base_url, api_key="k"), "greetings")
-        client.chat.completions.create(model="m", temperature=0.5, messages=[{"role": "user", "content": "I am Ada."}])
+        client.chat.completions.create(model="m", temperature=0.5, messages=GREETING)
         graph.remember("Ada likes tea.")
 
 
