@@ -168,7 +168,7 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     """An error as the list that `--json` prints under `errors`."""
     if isinstance(error, ScriptError):
         return [problem.as_dict() for problem in error.problems]
-    code = type(error).__name__.removesuffix("Error").lower()
+    code = getattr(error, "code", None) or type(error).__name__.removesuffix("Error").lower()
     return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
 
 

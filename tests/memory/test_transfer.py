@@ -14,6 +14,7 @@ from memorygraph import MemoryGraph, NotFoundError, ScriptError
 from memorygraph.memory.entities import Entities
 from memorygraph.memory.transfer import adopt_neo4j_memory, export_server_memory, import_server_memory, parse_item
 from memorygraph.memory.values import Entity, Relation
+from tests.code_examples import read_examples
 
 LINES: list[dict[str, Any]] = [
     {
@@ -174,6 +175,11 @@ def test_a_graph_of_mcp_neo4j_memory_is_adopted_and_stays(graph: MemoryGraph, fo
         assert part in said
     assert adopt_neo4j_memory(graph.scope).revision == 0
     assert graph.query(_SUM) == before
+
+
+def test_the_example_of_what_is_left_out_says_what_it_says() -> None:
+    example = read_examples()["left-out"]
+    assert example.run().said == example.said
 
 
 def test_where_there_is_nothing_to_adopt_that_is_said(graph: MemoryGraph) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from memorygraph.codes import CODES
-from tests.cases import FOLDER, Case, read_cases
-from tests.modules import FILES
+from tests.cases import Case, read_cases
+from tests.code_examples import CodeExample, read_examples
 
-ROOT = Path(__file__).parents[2]
 SAID = re.compile(r"^\d+:\d+ (?P<code>[a-z-]+): ", re.MULTILINE)
-MAX_EXAMPLE = 400  # characters
+MAX_EXAMPLE, MAX_LINES = 400, 20  # characters of a case, and lines of what is said
+LANGUAGE_OF = {"ctx": "contextscript", "as": "agentscript", "convo": "convo", "pete": "pete", "jsonl": "json"}
 TITLES = {"contextscript": "ContextScript", "agentscript": "AgentScript", "convo": "Convo-Lang", "pete": "PETE"}
 
 INTRODUCTION = """\
@@ -23,8 +22,7 @@ INTRODUCTION = """\
 
 Each problem that memorygraph finds in a script, a program or a bundle has one of these codes: `Problem.code` in Python,
 `"code"` in `--json`. The messages are made for people and may change; the codes stay. The languages share one list. Each
-example is a case that the tests run; where a code comes from something else than a short text, the case, the test or the module
-that has it is named.
+example is run by the tests: a source and what is said of it, or what a user types and reads. `@@x*100@@` stands for a hundred `x`.
 """
 
 
@@ -48,13 +46,16 @@ CODE_OF_CONVO = {
 """Statements of Convo-Lang that fail with a code when they run, for codes that no case has. A test runs them."""
 
 
-class CodeExample(NamedTuple):
-    """What shows a code: a source with all that is said of it, and where that is tested, from the repository's root."""
+class SourceExample(NamedTuple):
+    """A source that shows a code, with all that is said of it."""
 
     language: str
     source: str
     said: str
-    places: tuple[str, ...]
+
+    def show(self) -> str:
+        """The example in Markdown."""
+        return f"{TITLES[self.language]}:\n\n{_block(self.language, self.source)}\n{_block('text', self.said)}"
 
 
 def page() -> str:
@@ -63,29 +64,42 @@ def page() -> str:
     return "\n".join([INTRODUCTION, *(_section(code, said, examples[code]) for code, said in CODES.items())])
 
 
-def _section(code: str, said: str, example: CodeExample) -> str:
-    head = f"## {code}\n\n{said[0].upper()}{said[1:]}.\n"
-    if example.source:
-        shown = f"```{example.language}\n{example.source}\n```\n\n```text\n{example.said}\n```\n"
-        return f"{head}\n{TITLES[example.language]}:\n\n{shown}"
-    links = ", ".join(f"[{place}](../../{place})" for place in example.places)
-    return f"{head}\nSee {links}.\n" if example.places else head
+def _section(code: str, said: str, example: SourceExample | CodeExample) -> str:
+    shown = example.show() if isinstance(example, SourceExample) else show_example(example)
+    return f"## {code}\n\n{said[0].upper()}{said[1:]}.\n\n{shown}"
 
 
-def find_examples() -> dict[str, CodeExample]:
-    """For each code its shortest case, or else the tests and references that have it."""
-    found: dict[str, CodeExample] = {}
+def show_example(example: CodeExample) -> str:
+    """An example that is typed, in Markdown: its files, the commands, what a model answers, and what is said."""
+    lines = example.said.splitlines()
+    said = "\n".join(lines if len(lines) <= MAX_LINES else [*lines[:3], "…", *lines[-5:]])
+    languages = {name: LANGUAGE_OF.get(name.rpartition(".")[2], "text") for name in example.files}
+    parts = [f"`{name}`:\n\n{_block(languages[name], text)}" for name, text in example.files.items()]
+    parts += [f"The model answers:\n\n{_block('text', reply)}" for reply in example.replies]
+    if example.commands:
+        typed = "\n".join(f"$ {command}" for command in example.commands)
+        parts.append(_block("console", typed if example.python else f"{typed}\n{said}"))
+    if example.python:
+        parts.append(f"{_block('python', example.python)}\n{_block('text', said)}")
+    return "\n".join(parts)
+
+
+def _block(language: str, text: str) -> str:
+    fence = "````" if "```" in text else "```"
+    return f"{fence}{language}\n{text}\n{fence}\n"
+
+
+def find_examples() -> dict[str, SourceExample | CodeExample]:
+    """For each code its shortest case, or else the example of its own."""
+    found: dict[str, SourceExample | CodeExample] = {}
     for code, example in sorted(_of_cases(), key=lambda pair: (len(pair[1].source) + len(pair[1].said), pair[1])):
         found.setdefault(code, example)
-    for code in CODES.keys() - found.keys():
-        if code in CODE_OF_CONVO:
-            found[code] = CodeExample("convo", f"> do\n{CODE_OF_CONVO[code]}", f"when it runs: {code}", ())
-        else:
-            found[code] = CodeExample("", "", "", _naming(code))
-    return found
+    for code, statement in CODE_OF_CONVO.items():
+        found.setdefault(code, SourceExample("convo", f"> do\n{statement}", f"when it runs: {code}"))
+    return {**read_examples(), **found}
 
 
-def _of_cases() -> Iterator[tuple[str, CodeExample]]:
+def _of_cases() -> Iterator[tuple[str, SourceExample]]:
     for parameter in read_cases():
         case: Case = parameter.values[0]
         source = next((text for name, text in case.sections if name in {"source", "load", "program"}), "")
@@ -93,16 +107,4 @@ def _of_cases() -> Iterator[tuple[str, CodeExample]]:
         plain = case.kind in {"parse", "check"} and not {"escaped", "strict"} & set(case.options)
         if plain and "@@" not in source and source.strip() and len(source) + len(said) < MAX_EXAMPLE:
             for code in SAID.findall(said):
-                yield code, CodeExample(case.language, source, said, ())
-
-
-def _naming(code: str) -> tuple[str, ...]:
-    """The files in which a code stands, two at most: references and tests, or else the modules that find it."""
-    word = re.compile(rf"(?<![\w-]){re.escape(code)}(?![\w-])")
-    tests = [ROOT / "docs" / "convo.md", *sorted(FOLDER.rglob("*.case")), *sorted((ROOT / "tests").rglob("test_*.py"))]
-    own = {"test_codes.py", "test_languages.py", "codes.py"}
-    for files in (tests, FILES):
-        named = [file for file in files if file.name not in own and word.search(file.read_text("utf-8"))]
-        if named:
-            break
-    return tuple(file.relative_to(ROOT).as_posix() for file in named[:2])
+                yield code, SourceExample(case.language, source, said)

@@ -58,7 +58,9 @@ def commands() -> list[tuple[str, str]]:
         for language, text in blocks(name):
             joined = text.replace("\\\n", " ") if language in COMMANDS_ONLY else ""
             for line in re.split(r"\n|&&", joined):
-                command = re.match(r" *(?:\$ )?(?:\.venv/bin/)?memorygraph (?P<rest>[^|>&]*)", line)
+                command = re.match(
+                    r""" *(?:\$ )?(?:\.venv/bin/)?memorygraph (?P<rest>(?:"[^"]*"|'[^']*'|[^|>&"'])*)""", line
+                )
                 if command:
                     found.append((name, command["rest"]))
     return found

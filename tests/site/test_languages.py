@@ -19,7 +19,7 @@ from memorygraph.runtime.memories.memory import ImportedMemory
 from memorygraph.runtime.tools import _KINDS
 from tests.cases import PLACE
 from tests.runtime.convo.test_reference import evaluate
-from tests.site.codes import CODE_OF_CONVO, find_examples
+from tests.site.codes import CODE_OF_CONVO
 from tests.site.examples import DOCS, EXAMPLE, PAGES, run_page
 from tests.site.grammars import GRAMMARS, ordered_rules, page
 from tests.test_cases import AGENT
@@ -139,7 +139,3 @@ def test_every_reference_says_what_differs_from_the_original(language: str) -> N
 @pytest.mark.parametrize("code", CODE_OF_CONVO)
 def test_statements_of_convo_fail_with_their_code(code: str) -> None:
     assert evaluate(CODE_OF_CONVO[code]) == code
-
-
-def test_every_code_has_an_example_or_a_place_where_it_is_found() -> None:
-    assert [code for code, example in find_examples().items() if not (example.source or example.places)] == []

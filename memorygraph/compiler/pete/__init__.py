@@ -66,7 +66,7 @@ class Compiler:
         item, self._text = piece
         if not self.stack and not (self.log is None and isinstance(item, syntax.Opening)):
             message = "no context is open here: a log begins with one, and ends where it is closed"
-            self.nodes.mistake(message, "nothing-open", item.span)
+            self.nodes.mistake(message, "syntax", item.span)
             return
         match item:
             case syntax.Opening():

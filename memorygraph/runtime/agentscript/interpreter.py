@@ -36,6 +36,8 @@ class ReturnedValue:
 class LocatedModelError(ModelError):
     """The model endpoint failed, at a place of the program."""
 
+    code = "model-failed"
+
 
 class Interpreter:
     """Runs functions of agents. `generation` calls the models, and has the trace of the run."""

@@ -76,9 +76,9 @@ class Evaluator:
     def declare(self, functions: Sequence[syntax.FunctionMessage]) -> None:
         """Make functions of the conversation callable by their names."""
         problems = [
-            self.source.problem(f"`{function.name}` is built in, and cannot be defined", "built-in", function.span)
+            self.source.problem(f"`{name}` is built in, and cannot be defined", "redefined-builtin", function.span)
             for function in functions
-            if function.name in BUILT_IN
+            if (name := function.name) in BUILT_IN
         ]
         if problems:
             raise ScriptError(problems)

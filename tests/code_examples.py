@@ -1,0 +1,199 @@
+"""Examples of codes that a command shows: what a user types, and what the command says.
+
+    python -m tests.code_examples    # runs them all, and writes anew what they say
+
+They are in the format of the cases (`tests/cases.py`), `tests/cases/codes/*.case`. The title is the code. A section
+whose name has a dot is a file of that name; `@@x*100@@` stands in it for a hundred `x`. `$` is a command; the last one
+shows the code, unless there is `python`, which knows `mg`, and raises an error or ends with `problems`. `said` is what
+it says of it. A `reply` is what the model answers, the last one again and again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass
+from itertools import chain, repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner, Result
+
+from memorygraph import MemoryGraph, MemoryGraphError, Problem, ScriptError
+from memorygraph.cli import cli
+from memorygraph.scripted.scripted_model import ScriptedModel
+
+FOLDER = Path(__file__).parent / "cases" / "codes"
+
+
+class Shown(NamedTuple):
+    """What a command that was run says of a code, and the codes in the document that it prints with `--json`."""
+
+    said: str
+    codes: frozenset[str]
+
+
+@dataclass(frozen=True)
+class CodeExample:
+    """An example of a code."""
+
+    code: str
+    sections: tuple[tuple[str, str], ...]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that the commands read."""
+        return {name: text for name, text in self.sections if "." in name}
+
+    @property
+    def commands(self) -> list[str]:
+        """What a user types."""
+        return [text for name, text in self.sections if name == "$"]
+
+    @property
+    def replies(self) -> list[str]:
+        """What the model answers."""
+        return [text for name, text in self.sections if name == "reply"]
+
+    @property
+    def said(self) -> str:
+        """What the last command says."""
+        return "\n".join(text for name, text in self.sections if name == "said")
+
+    @property
+    def python(self) -> str:
+        """What is run after the commands, where no command shows the code."""
+        return "\n".join(text for name, text in self.sections if name == "python")
+
+    def run(self) -> Shown:
+        """Do what the example says, in a folder and a namespace of its own; the last command again with `--json`."""
+        if self.python:
+            with self._prepared(self.commands):
+                return _run_python(self.python)
+        *before, command = self.commands
+        with self._prepared(before):
+            shown = type_command(command)
+        with self._prepared(before):
+            document = json.loads(type_command(f"{command} --json").stdout)
+        return Shown(_of_problem(shown.stderr), frozenset(_codes_in(document)))
+
+    @contextmanager
+    def _prepared(self, commands: Sequence[str]) -> Iterator[None]:
+        """Where an example runs: its files, a model that gives its replies, and what these commands have done."""
+        replies = list(map(expand, self.replies)) or ["Hello."]
+        answers = chain(replies, repeat(replies[-1]))
+        namespace = f"codes-{uuid.uuid4().hex}"
+        with (
+            ScriptedModel(lambda _request: next(answers)) as model,
+            TemporaryDirectory() as folder,
+            chdir(folder),
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            for name, text in self.files.items():
+                Path(name).write_text(expand(text), "utf-8")
+            for name, value in {
+                "MEMORYGRAPH_NAMESPACE": namespace,
+                "OPENAI_BASE_URL": model.base_url,
+                "OPENAI_API_KEY": "k",
+                "MEMORYGRAPH_MODEL": "m",
+                "NO_PROXY": "127.0.0.1",
+            }.items():
+                patch.setenv(name, value)
+            try:
+                for command in commands:
+                    if command.startswith("memorygraph "):
+                        done = type_command(command)
+                        assert done.exit_code == 0, done.stderr
+                    else:
+                        subprocess.run(["bash", "-c", command], check=True, timeout=60)
+                yield
+            finally:
+                # What is adopted is of no namespace.
+                type_command("memorygraph query --write 'MATCH (n:Memory {mark: $namespace}) DETACH DELETE n'")
+                type_command(f"memorygraph namespaces drop {namespace} --yes")
+
+
+def type_command(command: str) -> Result:
+    """Run a command of memorygraph as a user types it."""
+    return CliRunner(catch_exceptions=False).invoke(cli, shlex.split(command)[1:])
+
+
+def expand(text: str) -> str:
+    """Write out what is repeated.
+
+    >>> expand("a@@b*3@@")
+    'abbb'
+    """
+    return re.sub(r"@@(.*?)\*(\d+)@@", lambda found: found[1] * int(found[2]), text, flags=re.DOTALL)
+
+
+def read_examples() -> dict[str, CodeExample]:
+    """All examples by their codes."""
+    found = {}
+    for file in sorted(FOLDER.glob("*.case")):
+        for part in re.split(r"^=== ", file.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+            code, _, body = part.partition("\n")
+            assert code not in found, code
+            found[code] = CodeExample(code, _sections(body))
+    return found
+
+
+def write_what_they_say() -> None:
+    """Run every example, and write anew what it says."""
+    for file in sorted(FOLDER.glob("*.case")):
+        head, *parts = re.split(r"^=== ", file.read_text("utf-8"), flags=re.MULTILINE)
+        for index, part in enumerate(parts):
+            code, _, body = part.partition("\n")
+            shown = CodeExample(code, _sections(body)).run()
+            if code not in shown.codes:
+                print(f"{code}: {set(shown.codes)} {shown.said[:300]}")
+            parts[index] = f"{part.partition('-- said')[0].rstrip()}\n-- said\n{shown.said}\n"
+        file.write_text(head + "\n".join(f"=== {part}" for part in parts), "utf-8")
+
+
+def _sections(body: str) -> tuple[tuple[str, str], ...]:
+    _, *pieces = re.split(r"^-- (\S+)\n", body.rstrip("\n") + "\n", flags=re.MULTILINE)
+    return tuple((name, text.removesuffix("\n")) for name, text in zip(pieces[::2], pieces[1::2], strict=True))
+
+
+def _of_problem(stderr: str) -> str:
+    """What a command says, but for the namespace, the run and the moment."""
+    lines = [
+        line for line in stderr.rstrip().splitlines() if not re.match(r"stored in namespace |run [0-9a-f]{32}", line)
+    ]
+    return re.sub(r"codes-[0-9a-f]{32}", "default", "\n".join(lines))
+
+
+def _run_python(python: str) -> Shown:
+    """The problems with which a piece of Python ends, or those of the error that it raises."""
+    with MemoryGraph.connect() as graph:
+        names: dict[str, Any] = {"mg": graph}
+        try:
+            exec(python, names)
+        except ScriptError as error:
+            names["problems"] = error.problems
+        except MemoryGraphError as error:
+            return Shown(f"{type(error).__name__}: {error}", frozenset({str(getattr(error, "code", ""))}))
+    problems: Sequence[Problem] = names["problems"]
+    return Shown("\n".join(map(str, problems)), frozenset(problem.code for problem in problems))
+
+
+def _codes_in(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("code"), str):
+            yield value["code"]
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _codes_in(each)
+
+
+if __name__ == "__main__":
+    write_what_they_say()
