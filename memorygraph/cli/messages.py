@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -211,5 +212,5 @@ def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:
 
 
 def shorten_text(text: str) -> str:
-    """The first characters of a message."""
-    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
+    """The first characters of a message on a terminal; elsewhere all of it."""
+    return text if len(text) <= MAX_SHOWN or not sys.stdout.isatty() else text[: MAX_SHOWN - 1] + "…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +11,7 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_runs
 from memorygraph.cli.pages import deliver_page, page_options
 from memorygraph.cli.settings import report_from_graph
-from memorygraph.cli.trace import shorten_value
+from memorygraph.cli.trace import shorten_value, write_on_a_line
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -68,5 +69,6 @@ def view_runs_command(graph: MemoryGraph, *, run: str, target: str | None, open_
 
 
 def cell_of(value: Any) -> str:
-    """A value on one line; empty where there is none."""
-    return "" if value is None else shorten_value(value)
+    """A value on one line, which a terminal has the first characters of; empty where there is none."""
+    write = shorten_value if sys.stdout.isatty() else write_on_a_line
+    return "" if value is None else write(value)

@@ -66,9 +66,14 @@ def summarize_result(data: dict[str, Any]) -> str:
 
 def shorten_value(value: Any) -> str:
     """A value on one line of at most MAX_SHOWN characters."""
-    text = value if isinstance(value, str) else output.to_json(value)
-    text = "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    text = write_on_a_line(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
+
+
+def write_on_a_line(value: Any) -> str:
+    """A value on one line."""
+    text = value if isinstance(value, str) else output.to_json(value)
+    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
 
 
 def print_event(event: Event, depth: int) -> None:

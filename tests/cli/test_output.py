@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 
 import pytest
+from click.testing import CliRunner
 
-from memorygraph import MemoryGraphError
+from memorygraph import MemoryGraph, MemoryGraphError
+from memorygraph.cli import cli
 from memorygraph.cli.output import FIRST_CHARACTERS, is_piped, whole_output
 
 LINE = "x" * 99 + "\n"
@@ -84,3 +88,18 @@ def test_what_is_written_again_with_another_first_piece_is_an_error(capsys: pyte
         printed = heard(reader)
     assert printed == FIRST[:FIRST_CHARACTERS]
     assert "what was printed is cut off: throw it away" in capsys.readouterr().err
+
+
+def test_a_long_message_is_whole_in_a_pipe_and_short_on_a_terminal(environment: str) -> None:
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.messages("long").append({"role": "user", "content": f"begins {'and goes on ' * 200}and ends"})
+    assert "and ends" in CliRunner().invoke(cli, ["-n", environment, "messages", "show", "long"]).stdout
+    parent, terminal = os.openpty()
+    command = [sys.executable, "-m", "memorygraph", "-n", environment, "messages", "show", "long"]
+    subprocess.run(command, stdout=terminal, check=True, timeout=60)
+    os.close(terminal)
+    shown = os.read(parent, 100_000).decode()
+    os.close(parent)
+    assert "begins" in shown
+    assert "…" in shown
+    assert "and ends" not in shown
