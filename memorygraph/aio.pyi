@@ -281,8 +281,8 @@ class AsyncMemoryGraph:
         """The rules of every stored graph that do not hold here, or anywhere in the database, with what breaks each."""
     async def mend(self, *, everywhere: bool = False) -> Mended:
         """Remove what earlier versions left, in revisions that can be undone, and have searches find all nodes."""
-    async def import_memory(self, path: str | Path) -> LoadReport:
-        """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction."""
+    async def import_memory(self, path: str | Path, format: str = "server-memory") -> LoadReport:
+        """Bring along the memory of another server or library, in one transaction."""
     async def adopt_memory(self) -> LoadReport:
         """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is."""
     @property
@@ -382,8 +382,8 @@ class AsyncItems:
         """List the shelves that begin so and have items."""
     async def renew(self, items: Iterable[StoredItem]) -> None:
         """Have items that were read live as long again as when they were stored."""
-    async def write(self, writes: ItemWrites) -> None:
-        """Store and delete items in one transaction, which is one revision of the namespace."""
+    async def write(self, writes: ItemWrites, *, file: str | None = None) -> LoadReport | None:
+        """Store and delete items in one transaction, which is one revision; None where nothing is done."""
     async def recalled(self, ids: Sequence[str]) -> dict[str, StoredItem]:
         """Fetch the items that a recall found, by the ids of their nodes."""
 

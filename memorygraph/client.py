@@ -996,18 +996,21 @@ class MemoryGraph:
         """Remove what earlier versions left, in revisions that can be undone, and have searches find all nodes."""
         return Examination(self.scope, everywhere=everywhere).mend()
 
-    def import_memory(self, path: str | Path) -> LoadReport:
-        """Bring along the memory of the reference MCP memory server: its JSONL file, in one transaction.
+    def import_memory(self, path: str | Path, format: str = "server-memory") -> LoadReport:  # noqa: A002 - what users type
+        """Bring along the memory of another server or library, in one transaction.
 
-        What is here of it already stays as it is.
+        `server-memory` is the JSONL file of the reference MCP memory server; `mem0` what `Memory.get_all()` gives, as
+        JSON; `langgraph-store` the items of a store of LangGraph, as lines of JSON or a list; `basic-memory` a folder
+        of its notes. What is here of it already stays as it is; `warnings` say what was not taken.
 
         Raises:
-            NotFoundError: there is no such file.
-            ScriptError: lines are wrong, or a relation has no end; nothing was stored.
+            NotFoundError: there is no such file or folder.
+            ScriptError: what is there is wrong, with its place; nothing was stored.
+            MemoryGraphError: the format is another.
         """
-        from memorygraph.memory.transfer import import_server_memory
+        from memorygraph.memory.imports import import_foreign
 
-        return import_server_memory(self.scope, path)
+        return import_foreign(self.scope, path, format)
 
     def adopt_memory(self) -> LoadReport:
         """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is.

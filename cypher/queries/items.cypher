@@ -4,7 +4,8 @@
 // name: put
 // Store items inside a load: new ones, or new values of those that are stored, whose former values are kept. `ttl` is minutes, or
 // null for an item that never expires; a time less than $lead milliseconds away is now. Parameters: namespace, namespace_token,
-// kind, lead, rows [{id, set: {shelf, key, value, name, data, name_parts, data_parts, ttl}}].
+// kind, lead, rows [{id, created_at, updated_at, set: {shelf, key, value, name, data, name_parts, data_parts, ttl}}]; without
+// times it is now.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision, datetime.realtime() AS now
 UNWIND $rows AS row
@@ -20,7 +21,7 @@ WITH revision, now, row, stored IS NULL AS is_new
 MERGE (item:Node {namespace: $namespace, id: row.id})
 SET item:Item, item += row.set, item.kind = $kind, item.namespace_token = $namespace_token, item.since = revision,
     item.embedding = null, item.embedding_model = null,
-    item.created_at = coalesce(item.created_at, now), item.updated_at = now,
+    item.created_at = coalesce(item.created_at, row.created_at, now), item.updated_at = coalesce(row.updated_at, now),
     item.expires_at = CASE WHEN row.set.ttl IS NULL THEN null WHEN row.set.ttl * 60000 < $lead THEN now
                       ELSE now + duration({milliseconds: toInteger(row.set.ttl * 60000)}) END
 RETURN {nodes_created: sum(CASE WHEN is_new THEN 1 ELSE 0 END),

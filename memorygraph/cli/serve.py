@@ -124,17 +124,24 @@ def serve_command(
 
 @click.command("import")
 @click.argument("file", shell_complete=complete_files)
-@click.option("--format", "form", type=click.Choice(["server-memory", "bundle"]), default="server-memory")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["server-memory", "bundle", "mem0", "langgraph-store", "basic-memory"]),
+    default="server-memory",
+)
 @report_from_graph
 def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
-    """Bring along a bundle of `export`, or the memory of the reference MCP memory server: its JSONL file.
+    """Bring along a bundle of `export`, or what another memory holds.
 
-    A bundle goes into an empty namespace, of any name; an interrupted import goes on when it is run again. A memory
-    joins what is there, in one transaction.
+    That is the JSONL file of the reference MCP memory server, what `get_all()` of mem0 gives, as JSON, the items of a
+    store of LangGraph, as lines of JSON, or a folder of basic-memory's notes. A memory joins what is there, in one
+    transaction, and a second import changes nothing. A bundle goes into an empty namespace, of any name; an
+    interrupted import goes on when it is run again.
     """
-    if form == "server-memory":
+    if form != "bundle":
         with explaining_stop(lambda _: f"nothing of it is stored; {AGAIN}"):
-            print_import(graph.import_memory(file))
+            print_import(graph.import_memory(file, form))
         return
     stopped = explaining_stop(lambda _: f"what was imported by then is stored; {AGAIN} to go on")
     with stopped, output.progress_bar("importing") as bar:

@@ -15,7 +15,7 @@ from typing import Any
 from memorygraph.compiler import Stored
 from memorygraph.errors import ConflictError, MemoryGraphError
 from memorygraph.graph.expiry import LEAD_MILLISECONDS, MAX_MILLISECONDS, MAX_YEARS, ExpiryGate
-from memorygraph.graph.loads import Loader, WriteResult
+from memorygraph.graph.loads import Loader, LoadReport, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
 from memorygraph.graph.writes import run_counted
 from memorygraph.json_text import check_json_depth, parse_stored_json
@@ -30,6 +30,26 @@ MAX_ADDRESS = 2000
 """Bytes of a shelf, and of a key: the index takes no more."""
 PAGE = 1000
 MINUTE = 60_000  # milliseconds
+
+
+def text_of_value(value: Mapping[str, Any]) -> str:
+    """What recall looks at of a value, where nobody says what: every text, number and truth in it with its field.
+
+    >>> text_of_value({"likes": ["tea", "soup"], "age": 36}).splitlines()
+    ['likes: tea', 'likes: soup', 'age: 36']
+    """
+    return "\n".join(f"{name}: {text}" for name, inner in value.items() for text in _leaves(inner))
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _leaves(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _leaves(inner)
+    elif value is not None:
+        yield str(value)
 
 
 @dataclass(frozen=True)
@@ -85,8 +105,17 @@ class ItemWrites:
     def __bool__(self) -> bool:
         return bool(self.puts or self.deletions)
 
-    def put(self, address: ItemKey, value: Mapping[str, Any], text: str | None, ttl: float | None) -> None:
+    def put(
+        self,
+        address: ItemKey,
+        value: Mapping[str, Any],
+        text: str | None,
+        ttl: float | None = None,
+        times: tuple[datetime | None, datetime | None] = (None, None),
+    ) -> None:
         """Store a value for so many minutes, and find it by this text: None for an item that no recall finds.
+
+        `times` are when it was created and updated where it comes from elsewhere; else it is now.
 
         Raises:
             TypeError: the value is not JSON.
@@ -102,7 +131,9 @@ class ItemWrites:
         parts = dict.fromkeys(("name_parts", "data_parts")) | parts_of_properties(told)
         kept = {"shelf": address.shelf, "key": address.key, "value": body, "ttl": None if ttl is None else float(ttl)}
         self.deletions.discard(address)
-        self.puts[address] = {"id": address.id, "set": {**kept, **told, **parts}}
+        created_at, updated_at = times
+        row = {"id": address.id, "created_at": created_at, "updated_at": updated_at}
+        self.puts[address] = {**row, "set": {**kept, **told, **parts}}
 
     def delete(self, address: ItemKey) -> None:
         """Delete an item; one that is not there is none to delete."""
@@ -148,8 +179,8 @@ class Items:
             self.namespace.write(lambda transaction: transaction.run("items/renew", ids=ids, lead=LEAD_MILLISECONDS))
             self._remove_due(ttls.values())
 
-    def write(self, writes: ItemWrites) -> None:
-        """Store and delete items in one transaction, which is one revision of the namespace.
+    def write(self, writes: ItemWrites, *, file: str | None = None) -> LoadReport | None:
+        """Store and delete items in one transaction, which is one revision; None where nothing is done.
 
         Raises:
             ConflictError: an edge has the id of an item.
@@ -164,8 +195,10 @@ class Items:
             return WriteResult(run_counted(transaction, self._queries(writes, sorted(stored.nodes & set(gone)))))
 
         if writes.puts or self.namespace.read("items/get", ids=gone):  # nothing to delete is no revision
-            Loader(self.namespace, LANGUAGE).store(work, ids, statements=len(ids))
+            report = Loader(self.namespace, LANGUAGE).store(work, ids, file=file, statements=len(ids))
             self._remove_due(row["set"]["ttl"] for row in writes.puts.values())
+            return report
+        return None
 
     def _remove_due(self, ttls: Iterable[float | None]) -> None:
         """Remove what is due at once, without waiting for the next look at it."""

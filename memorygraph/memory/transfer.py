@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import ValidationError
 
@@ -41,14 +41,22 @@ _NO_ENTITIES = (
 
 
 @dataclass
-class Transfer:
-    """Entities and relations with the numbers of their lines, the warnings, and the lines of a file if there is one."""
+class ForeignFile:
+    """The lines of a file of another memory, if it is a file, and what was not taken over from it."""
 
     lines: Sequence[str] = ()
     file: str | None = None
-    entities: list[tuple[int, Entity]] = field(default_factory=list)
-    relations: list[tuple[int, Relation]] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """Read a file.
+
+        Raises:
+            NotFoundError: there is none.
+            MemoryGraphError: it is no text.
+        """
+        return cls(read_script(path).removeprefix("\ufeff").split("\n"), str(path))
 
     def problem(self, line: int, message: str, code: str, column: int = 1) -> Problem:
         """A problem at a line of the file."""
@@ -56,6 +64,14 @@ class Transfer:
             return Problem(message, code, None, 1, 1)
         text = self.lines[line - 1]
         return Source(text, self.file, line).problem(message, code, Span(column - 1, max(column, len(text))))
+
+
+@dataclass
+class Transfer(ForeignFile):
+    """Entities and relations with the numbers of their lines."""
+
+    entities: list[tuple[int, Entity]] = field(default_factory=list)
+    relations: list[tuple[int, Relation]] = field(default_factory=list)
 
     def store(self, writer: Writer) -> LoadReport:
         """Store all of it in one write."""
@@ -130,7 +146,7 @@ class Transfer:
 
 def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: Provenance | None = None) -> LoadReport:
     """Read a file of the reference memory server into a namespace, in one transaction."""
-    transfer = Transfer(read_script(path).removeprefix("\ufeff").split("\n"), str(path))
+    transfer = Transfer.read(path)
     if problems := parse_lines(transfer):
         raise ScriptError(problems[:MAX_PROBLEMS])
     return transfer.store(Writer(namespace, provenance))

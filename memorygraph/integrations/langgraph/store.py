@@ -25,7 +25,7 @@ from langgraph.store.base.embed import get_text_at_path
 
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import NotFoundError
-from memorygraph.memory.items import KIND, ItemKey, ItemWrites, StoredItem
+from memorygraph.memory.items import KIND, ItemKey, ItemWrites, StoredItem, text_of_value
 
 FIRST_HITS = 50
 """How many items a search asks recall for at first: more where those of other namespaces or values are among them."""
@@ -178,19 +178,8 @@ def _text_of(value: Mapping[str, Any], index: Literal[False] | list[str] | None)
     if index is False:
         return None
     if index is None:
-        return "\n".join(f"{name}: {text}" for name, inner in value.items() for text in _leaves(inner))
+        return text_of_value(value)
     return "\n".join(text for path in index for text in get_text_at_path(value, path))
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for inner in value.values():
-            yield from _leaves(inner)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _leaves(inner)
-    elif value is not None:
-        yield str(value)
 
 
 def _fields_of(item: StoredItem) -> dict[str, Any]:

@@ -1,0 +1,172 @@
+"""Import of the notes of basic-memory, a folder of Markdown: each becomes an entity with observations and relations.
+
+    ---
+    title: Ada
+    type: person
+    ---
+    Prose, which may link to [[Another note]].
+    - [category] an observation #tag (context)
+    - knows [[Another note]]
+
+Source: the format as basic-memory 0.24 writes and reads it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from memorygraph.errors import MAX_PROBLEMS, NotFoundError, Problem, ScriptError
+from memorygraph.graph.loads import LoadReport
+from memorygraph.graph.namespace import Namespace
+from memorygraph.memory.transfer import ForeignFile, Transfer
+from memorygraph.memory.values import Entity, Relation
+from memorygraph.memory.writes import Writer
+
+MAX_NAMED = 20
+BARE_RELATION, PROSE_RELATION = "relates_to", "links_to"  # as basic-memory calls what has no name
+
+_ITEM = re.compile(r"\s*[-*+]\s+(?P<text>.*\S)\s*")
+_LINK = re.compile(r"\[\[(?P<target>[^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+# Neither a task, such as `[x]`, nor the clock of a transcript, such as `[0:12]`.
+_OBSERVATION = re.compile(r"\[(?![xX\W]\])(?!\d+:\d\d)[^\[\]()]+\]\s+\S.*")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+
+
+@dataclass
+class Note:
+    """What a note says."""
+
+    file: ForeignFile
+    title: str
+    type: str
+    permalink: str
+    observations: list[str] = field(default_factory=list)
+    relations: list[tuple[str, str]] = field(default_factory=list)  # the name of each, and the target as it is written
+    unread: set[str] = field(default_factory=set)  # fields of the front matter
+    contexts: list[str] = field(default_factory=list)  # what stands behind the links of relations
+
+    @classmethod
+    def read(cls, path: Path) -> Note:
+        """Read a note.
+
+        Raises:
+            ScriptError: its front matter is wrong.
+        """
+        file = ForeignFile.read(path)
+        front, body = read_front_matter(file)
+        title, kind = (str(front.get(name) or default) for name, default in (("title", path.stem), ("type", "note")))
+        note = cls(file, title, kind, str(front.get("permalink") or ""))
+        note.unread = set(front) - {"title", "type", "permalink"}
+        note.read_body(body)
+        return note
+
+    def read_body(self, lines: list[str]) -> None:
+        """Read the observations, the relations, and the paragraphs of prose."""
+        paragraph: list[str] = []
+        fenced = False
+        for line in [*lines, ""]:
+            fenced ^= _FENCE.match(line) is not None
+            if not fenced and (item := _ITEM.fullmatch(line)) and self.read_item(item["text"]):
+                continue
+            if line.strip() and not (not fenced and re.match(r"#+ ", line)):
+                paragraph.append(line)
+                self.relations += () if fenced else ((PROSE_RELATION, link["target"]) for link in _LINK.finditer(line))
+            elif paragraph and not fenced:
+                self.observations.append("\n".join(paragraph))
+                paragraph.clear()
+
+    def read_item(self, text: str) -> bool:
+        """Read an item of a list as an observation or a relation; whether it is one."""
+        if _OBSERVATION.fullmatch(text):
+            self.observations.append(text)
+            return True
+        if (link := _LINK.search(text)) and not _LINK.search(text, link.end()):
+            self.relations.append((text[: link.start()].strip() or BARE_RELATION, link["target"].strip()))
+            self.contexts += filter(None, [text[link.end() :].strip()])
+            return True
+        return False
+
+
+def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
+    """Read a folder of notes, and those in folders inside it, in one transaction.
+
+    Raises:
+        NotFoundError: there is no such folder, or no note in it.
+        ScriptError: the front matter of a note is wrong; nothing was stored.
+    """
+    folder = Path(path)
+    files = sorted(folder.rglob("*.md")) if folder.is_dir() else []
+    if not files:
+        raise NotFoundError(f"{folder} is no folder with notes: files that end with .md")
+    notes, problems = list[Note](), list[Problem]()
+    for file in files:
+        try:
+            notes.append(Note.read(file))
+        except ScriptError as error:
+            problems += error.problems
+    if problems:
+        raise ScriptError(problems[:MAX_PROBLEMS])
+    return replace(transfer_of(notes).store(Writer(namespace)), file=str(folder))
+
+
+def transfer_of(notes: list[Note]) -> Transfer:
+    """The entities and relations of notes; a target that no note is becomes an entity without observations."""
+    transfer = Transfer()
+    names = {note.permalink: note.title for note in notes if note.permalink}
+    names |= {link.partition("/")[2]: title for link, title in names.items() if "/" in link}  # without the project
+    names |= {note.title: note.title for note in notes}
+    absent: dict[str, None] = {}
+    for note in notes:
+        transfer.entities.append((1, Entity(name=note.title, entity_type=note.type, observations=note.observations)))
+        for verb, target in note.relations:
+            if target not in names:
+                absent[target] = None
+            relation = Relation.model_validate(
+                {"from": note.title, "to": names.get(target, target), "relationType": verb}
+            )
+            transfer.relations.append((1, relation))
+    transfer.entities += ((1, Entity(name=target, entity_type="note", observations=[])) for target in absent)
+    if absent:
+        message = f"no note is named {name_some(absent)}; what leads there leads to an entity without observations"
+        transfer.warnings.append(transfer.problem(1, message, "unknown-entity"))
+    if unread := sorted(set().union(*(note.unread for note in notes))):
+        message = f"these fields of the front matter were left out: {name_some(unread)}"
+        transfer.warnings.append(transfer.problem(1, message, "left-out"))
+    if contexts := [context for note in notes for context in note.contexts]:
+        message = f"what stands behind the link of a relation was left out: {name_some(contexts)}"
+        transfer.warnings.append(transfer.problem(1, message, "left-out"))
+    return transfer
+
+
+def name_some(names: Mapping[str, None] | list[str]) -> str:
+    """The first of some names.
+
+    >>> name_some(["a", "b"])
+    'a, b'
+    """
+    shown = list(names)
+    return ", ".join(shown[:MAX_NAMED]) + (f" and {len(shown) - MAX_NAMED} more" if len(shown) > MAX_NAMED else "")
+
+
+def read_front_matter(file: ForeignFile) -> tuple[Mapping[str, Any], list[str]]:
+    """The fields above a note, and the lines below them."""
+    lines = list(file.lines)
+    end = next((place for place, line in enumerate(lines[1:], start=1) if line.rstrip() == "---"), None)
+    if lines[0].rstrip() != "---" or end is None:
+        return {}, lines
+    try:
+        fields = yaml.safe_load("\n".join(lines[1:end]))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = (mark.line + 2, mark.column + 1) if mark else (1, 1)
+        said = getattr(error, "problem", None) or str(error)
+        raise ScriptError([file.problem(place[0], f"invalid YAML: {said}", "invalid-value", place[1])]) from None
+    if fields is not None and not isinstance(fields, dict):
+        raise ScriptError([file.problem(2, "the front matter of a note is fields with values", "invalid-value")])
+    return {str(name): value for name, value in (fields or {}).items()}, lines[end + 1 :]

@@ -1,0 +1,195 @@
+"""Import of what other memories keep as records: the store of LangGraph, and mem0. Each record becomes an item.
+
+So an item has the times and the key that the record had, and recall finds it. An import is one write, and a second one
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
+
+from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Problem, ScriptError
+from memorygraph.graph.loads import LoadReport
+from memorygraph.graph.namespace import Namespace
+from memorygraph.json_text import parse_json, parse_stored_json
+from memorygraph.memory.items import LANGUAGE, ItemKey, Items, ItemWrites, text_of_value
+from memorygraph.memory.transfer import ForeignFile, explain_validation_error
+
+MEM0_SHELF = "mem0."
+OWNERS = ("user_id", "agent_id", "run_id")
+
+Text = Annotated[str, StringConstraints(min_length=1)]
+ShelfPart = Annotated[str, StringConstraints(pattern=r"^[^.\x00]+$")]
+Moment = Annotated[datetime, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
+
+
+class ForeignRecord(BaseModel):
+    """A record of another memory; what it has beside the named fields is in `model_extra`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    created_at: Moment | None = None
+    updated_at: Moment | None = None
+
+    @property
+    def address(self) -> ItemKey:
+        """The address of the item that it becomes."""
+        raise NotImplementedError
+
+    @property
+    def kept(self) -> Mapping[str, Any]:
+        """The value of the item."""
+        raise NotImplementedError
+
+    @property
+    def text(self) -> str:
+        """What recall looks at."""
+        return text_of_value(self.kept)
+
+    @property
+    def left_out(self) -> set[str]:
+        """The fields that no item has."""
+        return set()
+
+
+class StoreRecord(ForeignRecord):
+    """An item of a store of LangGraph, as its `dict()` gives it."""
+
+    namespace: tuple[ShelfPart, ...]
+    key: Text
+    value: dict[str, Any]
+
+    @property
+    def address(self) -> ItemKey:
+        """The same address as `MemoryGraphStore` gives it."""
+        return ItemKey("".join(f"{part}." for part in self.namespace), self.key)
+
+    @property
+    def kept(self) -> Mapping[str, Any]:
+        """Its value."""
+        return self.value
+
+    @property
+    def left_out(self) -> set[str]:
+        """What a search adds, such as `score`."""
+        return {name for name, value in (self.model_extra or {}).items() if value is not None}
+
+
+class Mem0Record(ForeignRecord):
+    """A memory of mem0, as `Memory.get_all()` gives it: the sentence, and whose it is."""
+
+    id: Text
+    memory: Text
+
+    @property
+    def address(self) -> ItemKey:
+        """The shelf of its owner, with its id as the key."""
+        others = self.model_extra or {}
+        owner = next((str(others[name]) for name in OWNERS if others.get(name)), "")
+        # A dot ends a part of a shelf.
+        return ItemKey(MEM0_SHELF + (f"{owner.replace('.', '%2E')}." if owner else ""), self.id)
+
+    @property
+    def kept(self) -> Mapping[str, Any]:
+        """The sentence with all that mem0 says of it."""
+        others = {name: value for name, value in (self.model_extra or {}).items() if value is not None}
+        return {"memory": self.memory, **others}
+
+    @property
+    def text(self) -> str:
+        """The sentence alone."""
+        return self.memory
+
+
+def import_store(namespace: Namespace, path: str | Path) -> LoadReport:
+    """Read the items of a store of LangGraph: lines of JSON, or a list."""
+    file = ForeignFile.read(path)
+    return import_records(namespace, file, StoreRecord, read_json(file))
+
+
+def import_mem0(namespace: Namespace, path: str | Path) -> LoadReport:
+    """Read the memories of mem0: what `Memory.get_all()` gives, as JSON."""
+    file = ForeignFile.read(path)
+    return import_records(namespace, file, Mem0Record, find_memories(file))
+
+
+def read_json(file: ForeignFile) -> Iterator[tuple[int, Any]]:
+    """The values of a file with the numbers of their lines: those of a list, or one in each line."""
+    text = "\n".join(file.lines)
+    try:
+        whole = parse_json(text)
+    except json.JSONDecodeError as error:
+        if text.lstrip()[:1] == "[":
+            problem = file.problem(error.lineno, f"invalid JSON: {error.msg}", "invalid-json", error.colno)
+            raise ScriptError([problem]) from None
+    except ValueError as error:
+        raise ScriptError([file.problem(1, str(error), "invalid-value")]) from None
+    else:
+        yield from ((1, value) for value in (whole if isinstance(whole, list) else [whole]))
+        return
+    for number, line in enumerate(file.lines, start=1):
+        if line.strip():
+            yield number, read_line(file, number, line)
+
+
+def read_line(file: ForeignFile, number: int, line: str) -> Any:
+    """The value in a line."""
+    try:
+        return parse_json(line)
+    except json.JSONDecodeError as error:
+        problem = file.problem(number, f"invalid JSON: {error.msg}", "invalid-json", error.colno)
+        raise ScriptError([problem]) from None
+    except ValueError as error:
+        raise ScriptError([file.problem(number, str(error), "invalid-value")]) from None
+
+
+def find_memories(file: ForeignFile) -> Iterator[tuple[int, Any]]:
+    """The memories in the answers of `get_all`, one after the other."""
+    for line, value in read_json(file):
+        if isinstance(value, dict) and isinstance(value.get("results"), list):
+            if relations := value.get("relations"):
+                message = f"{len(relations)} relations of mem0's graph memory were left out"
+                file.warnings.append(file.problem(line, message, "left-out"))
+            yield from ((line, memory) for memory in value["results"])
+        else:
+            yield line, value
+
+
+def import_records(
+    namespace: Namespace, file: ForeignFile, kind: type[ForeignRecord], values: Iterator[tuple[int, Any]]
+) -> LoadReport:
+    """Store records as items, those that are new or have changed."""
+    writes, problems, count = ItemWrites(), list[Problem](), 0
+    left_out: set[str] = set()
+    for count, (line, value) in enumerate(values, start=1):
+        try:
+            record = kind.model_validate(value)
+            if record.address in writes.puts:
+                file.warnings.append(file.problem(line, f"record {count} replaces one before it", "merged"))
+            left_out |= record.left_out
+            writes.put(record.address, record.kept, record.text, times=(record.created_at, record.updated_at))
+        except ValidationError as error:
+            problems.append(file.problem(line, f"record {count}: {explain_validation_error(error)}", "invalid-value"))
+        except (MemoryGraphError, TypeError, ValueError) as error:
+            problems.append(file.problem(line, f"record {count}: {error}", "invalid-value"))
+        if len(problems) >= MAX_PROBLEMS:
+            break
+    if problems:
+        raise ScriptError(problems)
+    if left_out:
+        message = f"these fields were left out: {', '.join(sorted(left_out))}"
+        file.warnings.append(file.problem(1, message, "left-out"))
+    items = Items(namespace)
+    for address, item in items.get(writes.puts).items():
+        if item.value == parse_stored_json(writes.puts[address]["set"]["value"]):
+            del writes.puts[address]
+    report = items.write(writes, file=file.file) if writes else None
+    report = report or LoadReport(file.file, LANGUAGE, count, namespace=namespace.name)
+    return replace(report, statements=count, warnings=tuple(file.warnings[:MAX_PROBLEMS]))

@@ -1,0 +1,151 @@
+"""What mem0, LangGraph's store and basic-memory hold joins the memory, from samples that they themselves have made."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
+from memorygraph.integrations.langgraph import MemoryGraphStore
+from memorygraph.memory.imports import FORMATS
+from memorygraph.memory.items import ItemKey
+from memorygraph.memory.values import Relation
+
+SAMPLES = Path(__file__).parent / "samples"
+OF = {"mem0": SAMPLES / "mem0.json", "langgraph-store": SAMPLES / "langgraph.jsonl", "basic-memory": SAMPLES / "notes"}
+
+
+def test_every_format_has_a_sample() -> None:
+    assert OF.keys() == FORMATS.keys() - {"server-memory"}
+
+
+@pytest.mark.parametrize("form", OF)
+def test_twice_is_once_and_undo_takes_it_back(graph: MemoryGraph, form: str) -> None:
+    report = graph.import_memory(OF[form], form)
+    assert report.revision == 1
+    assert report.nodes_created > 2
+    before = graph.export("jsonl")
+    again = graph.import_memory(OF[form], form)
+    assert (again.revision, again.nodes_created, again.nodes_updated) == (0, 0, 0)
+    assert graph.export("jsonl") == before
+    assert graph.broken_invariants() == []
+    graph.undo(1)
+    assert graph.ids("", 10) == []
+
+
+@pytest.mark.parametrize("form", OF)
+def test_recall_finds_what_was_imported(graph: MemoryGraph, form: str) -> None:
+    graph.import_memory(OF[form], form)
+    assert "green tea" in graph.recall("who likes green tea?").hits[0].content
+
+
+def test_a_memory_of_mem0_keeps_its_id_its_owner_its_metadata_and_its_times(graph: MemoryGraph) -> None:
+    graph.import_memory(OF["mem0"], "mem0")
+    given = json.loads(OF["mem0"].read_text())["results"]
+    for memory in given:
+        owner = memory.get("user_id") or memory["agent_id"]
+        address = ItemKey(f"mem0.{owner.replace('.', '%2E')}.", memory["id"])
+        [item] = graph.items.get([address]).values()
+        times = (item.created_at, item.updated_at)
+        assert times == tuple(datetime.fromisoformat(memory[name]) for name in ("created_at", "updated_at"))
+        named = {name: value for name, value in memory.items() if value is not None and not name.endswith("_at")}
+        assert {**item.value, "id": memory["id"]} == named
+
+
+def test_the_items_of_a_store_are_those_of_our_store(graph: MemoryGraph) -> None:
+    graph.import_memory(OF["langgraph-store"], "langgraph-store")
+    store = MemoryGraphStore(graph)
+    for line in OF["langgraph-store"].read_text().splitlines():
+        given = json.loads(line)
+        item = store.get(tuple(given["namespace"]), given["key"])
+        assert item is not None
+        assert item.dict() == {name: value for name, value in given.items() if name != "score"}
+
+
+def test_a_note_is_an_entity_and_its_links_are_relations(graph: MemoryGraph) -> None:
+    report = graph.import_memory(OF["basic-memory"], "basic-memory")
+    found = graph.entities.open(["Ada Lovelace", "Lord Byron", "Charles Babbage"])
+    ada = next(each for each in found.entities if each.name == "Ada Lovelace")
+    assert (ada.entity_type, ada.observations) == (
+        "person",
+        [
+            "She wrote about the [[Analytical Engine]] at length.",
+            "[fact] Wrote the first published program #computing #1843",
+            "[taste] Likes green tea (said in a letter)",
+            "- a line of a list that is none",
+        ],
+    )
+    assert Relation.model_validate(
+        {"from": "Ada Lovelace", "to": "Charles Babbage", "relationType": "worked_with"}
+    ) in (found.relations)
+    assert [(warning.code, warning.message.rpartition(": ")[2]) for warning in report.warnings][1:] == [
+        ("left-out", "tags"),
+        ("left-out", "(from 1833)"),
+    ]
+    assert "Lord Byron, Mary Somerville" in report.warnings[0].message
+
+
+def test_a_link_is_found_by_title_and_by_permalink_and_code_is_no_note(graph: MemoryGraph, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("---\ntitle: First\npermalink: main/first\n---\n- [x] a task\n- [0:12] a clock\n")
+    (tmp_path / "b.md").write_text(
+        "- knows [[First]]\n- likes [[first|him]]\n- of [[main/first]]\n```\n- is [[Code]]\n```\n"
+    )
+    graph.import_memory(tmp_path, "basic-memory")
+    found = graph.entities.read_graph()
+    assert {(each.source, each.target, each.relation_type) for each in found.relations} == {
+        ("b", "First", verb) for verb in ("knows", "likes", "of")
+    }
+    assert {each.name: each.observations for each in found.entities} == {
+        "First": ["- [x] a task\n- [0:12] a clock"],
+        "b": ["```\n- is [[Code]]\n```"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "place", "code"),
+    [
+        ("langgraph-store", '{"namespace": ["a"], "key": "k", "value": {}}\n{"key": ', (2, 9), "invalid-json"),
+        ("langgraph-store", '{"namespace": ["a.b"], "key": "k", "value": {}}', (1, 1), "invalid-value"),
+        ("langgraph-store", '{"namespace": ["a"], "key": "k", "value": 7}', (1, 1), "invalid-value"),
+        ("mem0", '[{"id": "1", "memory": "tea"},\n {"id": ]', (2, 9), "invalid-json"),
+        ("mem0", '{"results": [{"id": "1"}]}', (1, 1), "invalid-value"),
+        ("mem0", '{"results": [{"id": "1", "memory": "a", "created_at": "soon"}]}', (1, 1), "invalid-value"),
+        ("basic-memory", "---\ntitle: [a\n---\nText", (2, 10), "invalid-value"),
+        ("basic-memory", "---\njust text\n---\nText", (2, 1), "invalid-value"),
+    ],
+)
+def test_what_is_damaged_is_refused_with_its_place_and_changes_nothing(
+    graph: MemoryGraph, tmp_path: Path, form: str, text: str, place: tuple[int, int], code: str
+) -> None:
+    file = tmp_path / ("note.md" if form == "basic-memory" else "memory.json")
+    file.write_text(text)
+    with pytest.raises(ScriptError) as refused:
+        graph.import_memory(tmp_path if form == "basic-memory" else file, form)
+    [problem] = refused.value.problems
+    assert ((problem.line, problem.column), problem.code, problem.file) == (place, code, str(file))
+    assert graph.ids("", 10) == []
+
+
+def test_what_has_no_form_here_is_named(graph: MemoryGraph, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(
+        json.dumps({"results": [{"id": "1", "memory": "tea"}], "relations": [{"source": "a", "target": "b"}]})
+    )
+    report = graph.import_memory(tmp_path / "m.json", "mem0")
+    assert [(w.code, "1 relations" in w.message) for w in report.warnings] == [("left-out", True)]
+    twice = [{"namespace": [], "key": "k", "value": {"n": n}, "score": 0.5} for n in (1, 2)]
+    (tmp_path / "s.json").write_text(json.dumps(twice))
+    report = graph.import_memory(tmp_path / "s.json", "langgraph-store")
+    assert [warning.code for warning in report.warnings] == ["merged", "left-out"]
+    assert [item.value for item in graph.items.get([ItemKey("", "k")]).values()] == [{"n": 2}]
+
+
+def test_where_there_is_nothing_to_import_that_is_said(graph: MemoryGraph, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no folder with notes"):
+        graph.import_memory(tmp_path, "basic-memory")
+    with pytest.raises(NotFoundError):
+        graph.import_memory(tmp_path / "none.json", "mem0")
+    with pytest.raises(MemoryGraphError, match="there is no format `zep` to import"):
+        graph.import_memory(tmp_path, "zep")
