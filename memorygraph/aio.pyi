@@ -283,8 +283,8 @@ class AsyncMemoryGraph:
         """Remove what earlier versions left, in revisions that can be undone, and have searches find all nodes."""
     async def import_memory(self, path: str | Path, format: str = "server-memory") -> LoadReport:
         """Bring along the memory of another server or library, in one transaction."""
-    async def adopt_memory(self) -> LoadReport:
-        """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is."""
+    async def adopt_memory(self, source: str = "mcp-neo4j-memory", groups: Sequence[str] = ()) -> LoadReport:
+        """Bring along what another memory keeps in the same database; the old graph stays as it is."""
     @property
     def entities(self) -> AsyncEntities: ...
     @property

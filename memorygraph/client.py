@@ -1012,15 +1012,18 @@ class MemoryGraph:
 
         return import_foreign(self.scope, path, format)
 
-    def adopt_memory(self) -> LoadReport:
-        """Bring along what an mcp-neo4j-memory server keeps in the same database; the old graph stays as it is.
+    def adopt_memory(self, source: str = "mcp-neo4j-memory", groups: Sequence[str] = ()) -> LoadReport:
+        """Bring along what another memory keeps in the same database; the old graph stays as it is.
+
+        That is an mcp-neo4j-memory server, or `graphiti`, all of it or these groups; `warnings` say what was not taken.
 
         Raises:
             NotFoundError: there is no such graph.
+            MemoryGraphError: the source is another.
         """
-        from memorygraph.memory.transfer import adopt_neo4j_memory
+        from memorygraph.memory.imports import adopt_foreign
 
-        return adopt_neo4j_memory(self.scope)
+        return adopt_foreign(self.scope, source, groups)
 
     @cached_property
     def entities(self) -> Entities:

@@ -15,7 +15,7 @@ OTHER = {
     *["api-key", "cache-control", "content-length", "content-type", "no-cache", "proxy-authorization", "retry-after"],
     *["transfer-encoding", "x-api-key", "x-request-id", "accept-encoding", "content-encoding", "keep-alive", "x-gzip"],
     *["proxy-authenticate", "proxy-connection"],
-    *["basic-memory", "langgraph-store"],
+    *["basic-memory", "langgraph-store", "mcp-neo-j-memory"],
     *["off-policy", "prompt-completion", "server-memory", "scripted-model", "scripted-model-connection"],
 }
 

@@ -152,10 +152,15 @@ def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
 
 
 @click.command("adopt")
+@click.option("--from", "source", type=click.Choice(["mcp-neo4j-memory", "graphiti"]), default="mcp-neo4j-memory")
+@click.option("--group", "groups", multiple=True, metavar="ID", help="Of Graphiti only this group; can be repeated.")
 @report_from_graph
-def adopt_command(graph: MemoryGraph) -> None:
-    """Bring along what an mcp-neo4j-memory server keeps in the same database; it stays as it is."""
-    print_import(graph.adopt_memory())
+def adopt_command(graph: MemoryGraph, *, source: str, groups: tuple[str, ...]) -> None:
+    """Bring along what another memory keeps in the same database; it stays as it is.
+
+    That is an mcp-neo4j-memory server, or Graphiti, of which its entities and facts are taken.
+    """
+    print_import(graph.adopt_memory(source, groups))
 
 
 def gather_tokens(file: str | None, given: tuple[str, ...]) -> dict[str, str]:

@@ -56,6 +56,7 @@ _VALUES: dict[str, Any] = {
     "ends": {},
     "recalled": [],
     "files": [],
+    "groups": [],
     "until": 1,
     "revisions": [1],
     "time": None,
@@ -69,6 +70,9 @@ _OF_NO_NAMESPACE = {
     "schema/applied-migrations",
     "entities/neo4j-memory-entities",
     "entities/neo4j-memory-relations",
+    "graphiti/entities",
+    "graphiti/facts",
+    "graphiti/others",
     # These look for what no index knows.
     "bundles/each-keyless",
     "bundles/any-keyless",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -140,6 +141,69 @@ def test_what_has_no_form_here_is_named(graph: MemoryGraph, tmp_path: Path) -> N
     report = graph.import_memory(tmp_path / "s.json", "langgraph-store")
     assert [warning.code for warning in report.warnings] == ["merged", "left-out"]
     assert [item.value for item in graph.items.get([ItemKey("", "k")]).values()] == [{"n": 2}]
+
+
+@pytest.fixture
+def group(graph: MemoryGraph) -> Iterator[str]:
+    """What Graphiti has stored, in a group of its own."""
+    sample = json.loads((SAMPLES / "graphiti.json").read_text())
+    rows = [*sample["nodes"], *sample["relationships"]]
+    for row in rows:
+        row["properties"]["group_id"] = graph.namespace
+        row["times"] = {key: value for key, value in row["properties"].items() if key.endswith("_at")}
+    graph.query(
+        """UNWIND $nodes AS row CREATE (n:$(row.labels)) SET n = row.properties
+        FOREACH (key IN keys(row.times) | SET n[key] = datetime(row.times[key]))
+        WITH collect(n) AS _ UNWIND $relationships AS row
+        MATCH (a {group_id: $namespace, uuid: row.source}), (b {group_id: $namespace, uuid: row.target})
+        CREATE (a)-[r:$(row.type)]->(b) SET r = row.properties
+        FOREACH (key IN keys(row.times) | SET r[key] = datetime(row.times[key]))""",
+        sample,
+        write=True,
+    )
+    yield graph.namespace
+    graph.query("MATCH (n {group_id: $namespace}) DETACH DELETE n", write=True)
+
+
+def test_a_graph_of_graphiti_is_adopted_and_stays(graph: MemoryGraph, group: str) -> None:
+    whole = (
+        "MATCH (n {group_id: $namespace}) RETURN n.uuid AS id, properties(n) AS at, COUNT { (n)--() } AS of ORDER BY id"
+    )
+    before = graph.query(whole)
+    report = graph.adopt_memory("graphiti", [group])
+    found = graph.entities.read_graph()
+    # Facts of one moment have no order.
+    assert {each.name: (each.entity_type, sorted(each.observations)) for each in found.entities} == {
+        "Ada": (
+            "Person",
+            [
+                "A mathematician who likes green tea.",
+                "Ada admires the Engine.",
+                "Ada works with Babbage on the Engine. (from 1833-01-01)",
+                "born: 1815",
+            ],
+        ),
+        "Babbage": ("Person", ["Babbage builds the Analytical Engine. (from 1837-01-01 to 1871-01-01)"]),
+        "Analytical Engine": ("entity", ["A machine that was never built."]),
+    }
+    assert {(each.source, each.relation_type, each.target) for each in found.relations} == {
+        ("Ada", "WORKS_WITH", "Babbage"),
+        ("Ada", "ADMIRES", "Analytical Engine"),
+    }
+    said = [warning.message for warning in report.warnings]
+    assert said == ["left out: 1 episode", "observations, and no relations: 1 fact that held"]
+    assert "green tea" in graph.recall("who likes green tea?").hits[0].content
+    assert graph.adopt_memory("graphiti", [group]).revision == 0
+    assert graph.query(whole) == before
+
+
+def test_only_what_is_there_is_adopted(graph: MemoryGraph) -> None:
+    with pytest.raises(NotFoundError, match="no entities of the groups none"):
+        graph.adopt_memory("graphiti", ["none"])
+    with pytest.raises(MemoryGraphError, match="no `zep` to adopt from"):
+        graph.adopt_memory("zep")
+    with pytest.raises(MemoryGraphError, match="has none"):
+        graph.adopt_memory(groups=["a"])
 
 
 def test_where_there_is_nothing_to_import_that_is_said(graph: MemoryGraph, tmp_path: Path) -> None:
