@@ -26,26 +26,6 @@ example is run by the tests: a source and what is said of it, or what a user typ
 """
 
 
-CODE_OF_CONVO = {
-    "division-by-zero": "div(1 0)",
-    "endless-loop": "while(true) do(1)",
-    "invalid-arguments": "enum()",
-    "invalid-assignment": "a = 1\na.b = 2",
-    "invalid-foreach": "foreach(1) do(2)",
-    "invalid-url": "httpGet('nowhere')",
-    "misplaced-form": "in(array(1))",
-    "no-body": "while(true)",
-    "no-label": "map(1)",
-    "no-loop": "break()",
-    "no-model": "??? Say a ???",
-    "no-pipe": "nothing << 1",
-    "no-type": "new(1)",
-    "not-a-list": "aryJoin(1)",
-    "not-a-number": "add(map(a: 1) 2)",
-}
-"""Statements of Convo-Lang that fail with a code when they run, for codes that no case has. A test runs them."""
-
-
 class SourceExample(NamedTuple):
     """A source that shows a code, with all that is said of it."""
 
@@ -94,8 +74,6 @@ def find_examples() -> dict[str, SourceExample | CodeExample]:
     found: dict[str, SourceExample | CodeExample] = {}
     for code, example in sorted(_of_cases(), key=lambda pair: (len(pair[1].source) + len(pair[1].said), pair[1])):
         found.setdefault(code, example)
-    for code, statement in CODE_OF_CONVO.items():
-        found.setdefault(code, SourceExample("convo", f"> do\n{statement}", f"when it runs: {code}"))
     return {**read_examples(), **found}
 
 

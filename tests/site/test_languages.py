@@ -18,8 +18,6 @@ from memorygraph.runtime.memories.graph import GraphMemory
 from memorygraph.runtime.memories.memory import ImportedMemory
 from memorygraph.runtime.tools import _KINDS
 from tests.cases import PLACE
-from tests.runtime.convo.test_reference import evaluate
-from tests.site.codes import CODE_OF_CONVO
 from tests.site.examples import DOCS, EXAMPLE, PAGES, run_page
 from tests.site.grammars import GRAMMARS, ordered_rules, page
 from tests.test_cases import AGENT
@@ -134,8 +132,3 @@ def test_every_reference_says_what_differs_from_the_original(language: str) -> N
     _, heading, table = TEXTS[language].partition("\n## Coming from the original\n")
     assert heading
     assert table.count("\n|") > 5
-
-
-@pytest.mark.parametrize("code", CODE_OF_CONVO)
-def test_statements_of_convo_fail_with_their_code(code: str) -> None:
-    assert evaluate(CODE_OF_CONVO[code]) == code
