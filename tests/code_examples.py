@@ -5,15 +5,18 @@
 They are in the format of the cases (`tests/cases.py`), `tests/cases/codes/*.case`. The title is the code. A section
 whose name has a dot is a file of that name; `@@x*100@@` stands in it for a hundred `x`. `$` is a command; the last one
 shows the code, unless there is `python`, which knows `mg`, and raises an error or ends with `problems`. `said` is what
-it says of it. A `reply` is what the model answers, the last one again and again.
+it says of it. A `reply` is what the model answers, the last one again and again. The folder
+`examples` is there. An `after` is a command that takes away what is of other namespaces.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
+import sysconfig
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
@@ -31,6 +34,8 @@ from memorygraph.cli import cli
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 FOLDER = Path(__file__).parent / "cases" / "codes"
+ROOT = Path(__file__).parents[1]
+MAX_LINE_S = 120
 
 
 class Shown(NamedTuple):
@@ -63,6 +68,11 @@ class CodeExample:
         return [text for name, text in self.sections if name == "reply"]
 
     @property
+    def after(self) -> list[str]:
+        """What is typed at the end."""
+        return [text for name, text in self.sections if name == "after"]
+
+    @property
     def said(self) -> str:
         """What the last command says."""
         return "\n".join(text for name, text in self.sections if name == "said")
@@ -75,17 +85,17 @@ class CodeExample:
     def run(self) -> Shown:
         """Do what the example says, in a folder and a namespace of its own; the last command again with `--json`."""
         if self.python:
-            with self._prepared(self.commands):
+            with self.prepared(self.commands):
                 return _run_python(self.python)
         *before, command = self.commands
-        with self._prepared(before):
+        with self.prepared(before):
             shown = type_command(command)
-        with self._prepared(before):
+        with self.prepared(before):
             document = json.loads(type_command(f"{command} --json").stdout)
         return Shown(_of_problem(shown.stderr), frozenset(_codes_in(document)))
 
     @contextmanager
-    def _prepared(self, commands: Sequence[str]) -> Iterator[None]:
+    def prepared(self, commands: Sequence[str]) -> Iterator[None]:
         """Where an example runs: its files, a model that gives its replies, and what these commands have done."""
         replies = list(map(expand, self.replies)) or ["Hello."]
         answers = chain(replies, repeat(replies[-1]))
@@ -96,6 +106,7 @@ class CodeExample:
             chdir(folder),
             pytest.MonkeyPatch.context() as patch,
         ):
+            Path("examples").symlink_to(ROOT / "examples")
             for name, text in self.files.items():
                 Path(name).write_text(expand(text), "utf-8")
             for name, value in {
@@ -104,17 +115,16 @@ class CodeExample:
                 "OPENAI_API_KEY": "k",
                 "MEMORYGRAPH_MODEL": "m",
                 "NO_PROXY": "127.0.0.1",
+                "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]]),
             }.items():
                 patch.setenv(name, value)
             try:
                 for command in commands:
-                    if command.startswith("memorygraph "):
-                        done = type_command(command)
-                        assert done.exit_code == 0, done.stderr
-                    else:
-                        subprocess.run(["bash", "-c", command], check=True, timeout=60)
+                    run_line(command)
                 yield
             finally:
+                for command in self.after:
+                    run_line(command)
                 # What is adopted is of no namespace.
                 type_command("memorygraph query --write 'MATCH (n:Memory {mark: $namespace}) DETACH DELETE n'")
                 type_command(f"memorygraph namespaces drop {namespace} --yes")
@@ -122,7 +132,18 @@ class CodeExample:
 
 def type_command(command: str) -> Result:
     """Run a command of memorygraph as a user types it."""
-    return CliRunner(catch_exceptions=False).invoke(cli, shlex.split(command)[1:])
+    return CliRunner(catch_exceptions=False).invoke(cli, shlex.split(command, comments=True)[1:])
+
+
+def run_line(line: str) -> str:
+    """Run a line of a shell, which must not fail, and give what it prints."""
+    if line.startswith("memorygraph ") and not set(line) & set("|<>&;"):
+        done = type_command(line)
+        assert done.exit_code == 0, done.output
+        return done.output
+    ran = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=MAX_LINE_S, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout + ran.stderr
 
 
 def expand(text: str) -> str:
@@ -134,10 +155,10 @@ def expand(text: str) -> str:
     return re.sub(r"@@(.*?)\*(\d+)@@", lambda found: found[1] * int(found[2]), text, flags=re.DOTALL)
 
 
-def read_examples() -> dict[str, CodeExample]:
-    """All examples by their codes."""
+def read_examples(folder: Path = FOLDER) -> dict[str, CodeExample]:
+    """All examples of a folder by their titles."""
     found = {}
-    for file in sorted(FOLDER.glob("*.case")):
+    for file in sorted(folder.glob("*.case")):
         for part in re.split(r"^=== ", file.read_text("utf-8"), flags=re.MULTILINE)[1:]:
             code, _, body = part.partition("\n")
             assert code not in found, code

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.languages import parse
+from tests.runtime.convo.model import scripted
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -61,6 +62,13 @@ def test_the_tutorial_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
 def test_the_language_example_is_right(graph: MemoryGraph) -> None:
     report = graph.load(_block("text", "# Declaring an id again", LANGUAGES))
     assert (report.nodes_created, report.edges_created, report.edges_deleted) == (2, 1, 1)
+
+
+def test_the_agent_of_the_languages_runs(graph: MemoryGraph) -> None:
+    program = _block("text", "main agent Extractor", LANGUAGES)
+    with scripted(['{"facts": [{"subject": "Margaret Hamilton"}]}']):
+        result = graph.run(program, {"text": "Margaret Hamilton led the flight software."})
+    assert result.value == [{"subject": "Margaret Hamilton"}]
 
 
 def test_the_error_example_is_what_is_said() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import ssl
 import stat
@@ -12,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import neo4j
 import pytest
@@ -28,6 +30,8 @@ from memorygraph.server.certificate import make_certificate
 from memorygraph.server.doctor import examine
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.server_home import ServerHome
+
+PAGE = Path(__file__).parents[2] / "docs" / "server.md"
 
 pytestmark = pytest.mark.usefixtures("quick_java")
 
@@ -144,8 +148,11 @@ def test_other_drivers_can_trust_the_certificate_and_no_other(server: EmbeddedSe
     status = server.up()
     assert status.bolt_uri
     auth = (status.username, server.password())
-    pinned = neo4j.TrustCustomCAs(status.certificate_file)
-    with neo4j.GraphDatabase.driver(status.bolt_uri, auth=auth, encrypted=True, trusted_certificates=pinned) as driver:
+    [example] = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    names: dict[str, Any] = {"neo4j": neo4j, "bolt_uri": status.bolt_uri, "password": auth[1]}
+    names["certificate_file"] = status.certificate_file
+    exec(compile(example, "server.md", "exec"), names)
+    with names["driver"] as driver:
         driver.verify_connectivity()
     with neo4j.GraphDatabase.driver(status.bolt_uri, auth=auth) as driver:
         driver.verify_connectivity()

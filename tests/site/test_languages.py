@@ -52,7 +52,7 @@ def alternatives(grammar: Grammar, rule: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("language", PAGES)
 def test_what_stands_below_an_example_is_what_came_of_it(language: str, graph: MemoryGraph) -> None:
-    assert len(EXAMPLE.findall(TEXTS[language])) >= 7
+    assert len(EXAMPLE.findall(TEXTS[language])) == TEXTS[language].count(f"```{language}\n") >= 7
     assert run_page(TEXTS[language], graph) == TEXTS[language], "write it anew: python -m tests.site.examples"
 
 

@@ -54,6 +54,10 @@ def names(column: list[list[str]]) -> set[str]:
     return {word for row in column for code in CODE.findall(row[0]) for word in re.findall(r"[\w!]+", code)}
 
 
+def test_every_example_says_what_it_does() -> None:
+    assert len(EXAMPLES) == REFERENCE.count("```convo\n") == REFERENCE.count("```text\n")
+
+
 @pytest.mark.parametrize(("example", "shown"), EXAMPLES, ids=lambda text: " ".join(text.split())[:40])
 def test_an_example_does_what_it_says(example: str, shown: str) -> None:
     said = [(line.split(None, 1)[0], line.split(None, 1)[1]) for line in shown.splitlines()]
