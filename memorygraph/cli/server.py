@@ -11,6 +11,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -72,14 +73,33 @@ def finish_start_cache(server: EmbeddedServer) -> None:
 
 @click.command("status")
 @output.json_option
-def status_command() -> None:
+@click.pass_obj
+def status_command(settings: Settings) -> None:
     """Say whether the embedded Neo4j runs, and where.
 
-    The password file holds the password and nothing else.
+    The password file holds the password and nothing else. Where a server is named, such as by NEO4J_URI, it says who
+    answers there: of a cluster, which members.
     """
     server = embedded_server()
     exists, where = server.describe_start_cache()
-    print_status(server.status(), where if exists else f"none: {where}")
+    print_status(server.status(), where if exists else f"none: {where}", find_named_server(settings))
+
+
+def find_named_server(settings: Settings) -> dict[str, str | None] | None:
+    """Find who answers at the server that is named, or why nobody does; None where none is named."""
+    from memorygraph.client import login
+    from memorygraph.graph.connection import Connection
+
+    uri = settings.named_uri
+    if uri is None:
+        return None
+    parts = urlsplit(uri)
+    found: dict[str, str | None] = {"uri": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", "problem": None}
+    try:
+        with Connection(uri, login(settings.user, settings.password), settings.database) as connection:
+            return {**found, **connection.find_answering()._asdict()}
+    except MemoryGraphError as error:
+        return {**found, "problem": str(error)}
 
 
 @click.command("doctor")
@@ -366,11 +386,20 @@ class BarWhenNeeded:
         self._bar.advance(n)
 
 
-def print_status(found: ServerStatus, start_cache: str | None = None) -> None:
-    """Print whether the embedded server runs, and where."""
+def print_status(
+    found: ServerStatus, start_cache: str | None = None, named: dict[str, str | None] | None = None
+) -> None:
+    """Print whether the embedded server runs, and where, and who answers where a server is named."""
     if output.wants_json():
-        output.print_json(asdict(found) | ({"start_cache": start_cache} if start_cache else {}))
+        output.print_json(
+            asdict(found) | ({"start_cache": start_cache} if start_cache else {}) | ({"server": named} if named else {})
+        )
         return
+    if named and named["problem"]:
+        click.echo(f"{named['uri']}: {named['problem']}")
+    elif named:
+        click.echo(f"{named['uri']}: {named['agent']}")
+        click.echo(f"reads are answered by {named['reads']}, writes are answered by {named['writes']}")
     if not found.running:
         click.echo(found.problem or f"Neo4j {found.version} does not run; `memorygraph up` starts it")
     else:

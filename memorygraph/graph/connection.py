@@ -17,7 +17,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, cast
 from urllib.parse import urlsplit
 
 import neo4j
@@ -44,6 +44,7 @@ from memorygraph.graph.driver_internals import (
     pipeline_begin,
 )
 from memorygraph.hosts import is_local_only
+from memorygraph.library import CYPHER
 from memorygraph.limits import require_running, require_wanted
 from memorygraph.query import Query
 
@@ -324,6 +325,14 @@ def _require_driver(given: object) -> Driver:
     raise ConnectionError(f"a driver is one that neo4j.GraphDatabase.driver makes, and this is a {found}{way}")
 
 
+class Answering(NamedTuple):
+    """Who answers: the addresses to which reads and writes go, and what runs there, such as `Neo4j/2026.08.1`."""
+
+    reads: str
+    writes: str
+    agent: str
+
+
 class Connection:
     """A Neo4j database, shared by any number of threads."""
 
@@ -341,6 +350,9 @@ class Connection:
         A driver is used as the caller made it, with its login and its limits, and is left open.
         """
         self.database = database
+        # Of a cluster: each session without a database would ask which one is the user's, and ask it of nobody but the
+        # member that the address names, which may be gone.
+        self._home: str | None = None
         self.before_use: Callable[[Any], None] | None = None
         """What is done before a `Namespace` is read or written through this connection: see graph/expiry.py."""
         self._is_lent = not isinstance(server, str)
@@ -350,8 +362,10 @@ class Connection:
             else _require_driver(server)
         )
         try:
-            with _translated(), self._session(neo4j.READ_ACCESS):
+            with _translated(), self._session(neo4j.READ_ACCESS) as session:
                 address = self._driver.get_server_info().address
+                if database is None and isinstance(self._driver, neo4j.Neo4jDriver):
+                    self._home = session.run(neo4j.Query(CYPHER["read/answers"]().text)).consume().database
         except MemoryGraphError:
             self.close()
             raise
@@ -386,6 +400,16 @@ class Connection:
                     return list(_rows(result))
 
         return self._retry(read_once, patience=min(RETRY_SECONDS, seconds), repeatable=repeatable)
+
+    def find_answering(self) -> Answering:
+        """Find who answers: of a cluster, the members that reads and writes go to now."""
+
+        def ask(access: str) -> neo4j.ServerInfo:
+            with _translated(), self._session(access) as session:
+                return session.run(neo4j.Query(CYPHER["read/answers"]().text)).consume().server
+
+        reads, writes = ask(neo4j.READ_ACCESS), ask(neo4j.WRITE_ACCESS)
+        return Answering(str(reads.address), str(writes.address), reads.agent)
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
         """Run a unit of work that only reads in one transaction, again after a transient failure."""
@@ -523,7 +547,7 @@ class Connection:
         severity: Literal["OFF"] | None = "OFF" if self._is_lent else None
         try:
             return self._driver.session(
-                database=self.database,
+                database=self.database or self._home,
                 default_access_mode=mode,
                 bookmark_manager=self._driver.execute_query_bookmark_manager,
                 notifications_min_severity=severity,
