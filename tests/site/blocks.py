@@ -103,6 +103,9 @@ LEFT_OUT = {
     ("docs/agentscript.md", "program   = { import | agent }"): (
         "an outline of the grammar, of which the railroad pictures are made"
     ),
+    ("docs/cluster.md", "NEO4J_URI=neo4j://10.0.0.1:7687"): (
+        "needs a cluster: tests/trust/test_cluster.py asks one of relays who answers there"
+    ),
     ("docs/containers.md", "(umask 077;"): "makes the file of tokens that the next two lines use",
     ("docs/containers.md", "sudo chown 7475"): "changes the owner of a file as root",
     ("docs/containers.md", "docker compose up"): "needs fixed ports: tests/docker/test_images.py runs the compose file",
@@ -181,8 +184,11 @@ def _pieces(block: Block) -> set[tuple[str, str]]:
 
 
 def _commands(text: str) -> list[str]:
-    """The commands of a block: lines, each with those that it goes on with."""
-    return [line.strip().removeprefix("$ ") for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+    """The commands of a block: lines, each with those that it goes on with; where there is a `$`, the rest is output."""
+    lines = [line.strip() for line in text.replace("\\\n", " ").splitlines() if line.strip()]
+    return [
+        line.removeprefix("$ ") for line in lines if line.startswith("$ ") or "$ " not in {each[:2] for each in lines}
+    ]
 
 
 def path_of(test: str) -> tuple[Path, str]:
