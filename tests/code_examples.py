@@ -137,7 +137,9 @@ def type_command(command: str) -> Result:
 
 def run_line(line: str) -> str:
     """Run a line of a shell, which must not fail, and give what it prints."""
-    if line.startswith("memorygraph ") and not set(line) & set("|<>&;"):
+    words = shlex.shlex(line, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    if line.startswith("memorygraph ") and not any(set(word) <= set("|<>&;()") for word in words):
         done = type_command(line)
         assert done.exit_code == 0, done.output
         return done.output
