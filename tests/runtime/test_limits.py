@@ -89,6 +89,15 @@ def test_all_steps_of_a_node_graph_count_together(limits: RunLimits, code: str) 
     assert (failure.problems[0].code if isinstance(failure, ScriptError) else result.code) == code
 
 
+def test_a_run_that_sleeps_ends_when_its_time_is_over() -> None:
+    started = time.monotonic()
+    source = "> user\n1\n> node a\n  > do\n  sleep(60000)\n  > user\n  x\n> goto a"
+    result = execute_convo_graph(source, limits=RunLimits(max_seconds=0.2))
+    assert isinstance(result.failure, ScriptError)
+    assert result.failure.problems[0].code == "too-much-time"
+    assert time.monotonic() - started < 50  # of the sixty that it would sleep
+
+
 def test_the_searches_of_a_run_share_their_time() -> None:
     body = "n = 0\n  while(lt(n 90000)) do(\n    regexMatch('abc' 'b+')\n    inc(n)\n  )"
     source = f"> user\n1\n> node a\n  > do\n  {body}\n  > f(x: number) -> (x)\n> goto a"

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
-from memorygraph.limits import active_budget
+from memorygraph.limits import POLL_S, require_running
 from memorygraph.runtime.convo.builtins.registry import builtin
 from memorygraph.runtime.convo.values import UNDEFINED, excerpt, is_number, name_kind, render_value, to_plain
 from memorygraph.runtime.tools import ToolFailure
@@ -76,7 +76,9 @@ def sleep(delay: Any = UNDEFINED) -> int:
     if wanted > MAX_SLEEP_MS:
         raise ValueProblem(f"`sleep` waits for at most {MAX_SLEEP_MS:,} milliseconds", "value-too-large")
     started = time.monotonic()
-    active_budget().call(lambda: time.sleep(max(0, wanted) / 1000))
+    while (left := started + wanted / 1000 - time.monotonic()) > 0:
+        require_running()
+        time.sleep(min(left, POLL_S))
     return round((time.monotonic() - started) * 1000)
 
 
