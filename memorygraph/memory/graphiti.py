@@ -18,6 +18,7 @@ from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import Writer
 from memorygraph.sentences import count_of
 
+FACTS = "RELATES_TO"
 NOT_TAKEN = {"Episodic": "episode", "Community": "cluster", "Saga": "saga"}
 
 
@@ -38,7 +39,7 @@ def adopt_graphiti(namespace: Namespace, groups: Sequence[str] = ()) -> LoadRepo
         attributes = [f"{key}: {value}" for key, value in row.pop("attributes").items() if value is not None]
         observations[row["name"]] += [*filter(None, [row.pop("summary")]), *attributes]
     ended = 0
-    for row in namespace.read(CYPHER["graphiti/facts"](**given)):
+    for row in namespace.read(CYPHER["graphiti/facts"](**given, facts=FACTS)):
         observations.setdefault(row["source"], []).append(f"{row['text'] or row['verb']}{describe_time(row)}")
         if row["invalid_at"] or row["expired"]:
             ended += 1
@@ -47,9 +48,11 @@ def adopt_graphiti(namespace: Namespace, groups: Sequence[str] = ()) -> LoadRepo
             transfer.relations.append((1, adopt_row(Relation, ends)))
     for row in entities:
         transfer.entities.append((1, adopt_row(Entity, row, observations=observations.pop(row["name"], []))))
-    for row in namespace.read(CYPHER["graphiti/others"](**given)):
-        message = f"left out: {count_of(row['count'], NOT_TAKEN[row['label']])}"
-        transfer.warnings.append(transfer.problem(1, message, "left-out"))
+    for label, noun in NOT_TAKEN.items():
+        [row] = namespace.read(CYPHER["graphiti/count"](**given, label=label))
+        if row["count"]:
+            message = f"left out: {count_of(row['count'], noun)}"
+            transfer.warnings.append(transfer.problem(1, message, "left-out"))
     if ended:
         message = f"observations, and no relations: {count_of(ended, 'fact')} that held"
         transfer.warnings.append(transfer.problem(1, message, "left-out"))

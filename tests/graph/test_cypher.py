@@ -57,6 +57,8 @@ _VALUES: dict[str, Any] = {
     "recalled": [],
     "files": [],
     "groups": [],
+    "label": "Entity",
+    "facts": "EDGE",
     "until": 1,
     "revisions": [1],
     "time": None,
@@ -72,7 +74,7 @@ _OF_NO_NAMESPACE = {
     "entities/neo4j-memory-relations",
     "graphiti/entities",
     "graphiti/facts",
-    "graphiti/others",
+    "graphiti/count",
     # These look for what no index knows.
     "bundles/each-keyless",
     "bundles/any-keyless",

@@ -64,7 +64,6 @@ LABELS: Mapping[str, tuple[str, str, str]] = {
     "Forgetting": ("upkeep", "what is being forgotten; gone when it is done", "id"),
     "BundleKey": ("upkeep", "the number of a node while a bundle is imported", "bundle_key"),
     "Migration": ("upkeep", "a file of the schema that this database has seen; of no namespace", "name"),
-    "Episodic": ("upkeep", "an episode of Graphiti in the same database, of no namespace, which `adopt` counts and leaves out; so are its `Community` and `Saga`", ""),
     "Memory": ("upkeep", "an entity of mcp-neo4j-memory in the same database, which `adopt` reads and leaves as it is", ""),
 }  # fmt: skip
 """Each label: the part that it belongs to, what it is, and the properties that it has beside `namespace`."""
@@ -237,7 +236,6 @@ PROPERTIES: Mapping[str, tuple[str, str]] = {
 RELATIONSHIPS: Mapping[str, tuple[str, str, str]] = {
     "EDGE": ("(:Node)-->(:Node)", "a relation, an observation or a fact; the verb is a property", "id namespace verb weight since arrival place lemma surface negated context at"),
     "ALIAS_OF": ("(:Alias)-->(:Node)", "what the node was called, too", "merged"),
-    "RELATES_TO": ("(:Entity)-->(:Entity)", "a fact of Graphiti in the same database, which `adopt` reads and leaves as it is", ""),
     "SOURCE": ("(:Node)-->(:Message)", "the message that it was learnt from", ""),
     "CONTAINS": ("(:Context)-->(:Context)", "a context in its parent", ""),
     "STATES": ("(:Context)-->(:Entry)", "its statements; of a deleted one, its former statements", "index"),
