@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -28,6 +28,16 @@ def count_of(count: int, noun: str) -> str:
     ('1 node', '2000 nodes')
     """
     return f"{count} {noun}{'s' * (count != 1)}"
+
+
+def list_some(names: Sequence[str], most: int) -> str:
+    """The first of some names, and how many there are beside them.
+
+    >>> list_some(["Ada", "Bob", "Carol"], 3), list_some(["Ada", "Bob", "Carol"], 1)
+    ('Ada, Bob, Carol', 'Ada and 2 more')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def counted(counts: Mapping[str, Any]) -> str:

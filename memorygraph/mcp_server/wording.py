@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from memorygraph.sentences import list_some
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -95,9 +97,8 @@ def explain_missing(names: Sequence[str]) -> str:
     >>> explain_missing(["Bob", "Carol"])
     '"Bob", "Carol" were not there.'
     """
-    listed = ", ".join(f'"{name}"' for name in names[:MAX_MISSING])
-    more = f" and {len(names) - MAX_MISSING} more" if len(names) > MAX_MISSING else ""
-    return f"{listed}{more} {'was' if len(names) == 1 else 'were'} not there." if names else ""
+    listed = list_some([f'"{name}"' for name in names], MAX_MISSING)
+    return f"{listed} {'was' if len(names) == 1 else 'were'} not there." if names else ""
 
 
 def explain_aliases(aliases: Mapping[str, str]) -> str:

@@ -51,11 +51,9 @@ def adopt_graphiti(namespace: Namespace, groups: Sequence[str] = ()) -> LoadRepo
     for label, noun in NOT_TAKEN.items():
         [row] = namespace.read(CYPHER["graphiti/count"](**given, label=label))
         if row["count"]:
-            message = f"left out: {count_of(row['count'], noun)}"
-            transfer.warnings.append(transfer.problem(1, message, "left-out"))
+            transfer.leave_out(f"left out: {count_of(row['count'], noun)}")
     if ended:
-        message = f"observations, and no relations: {count_of(ended, 'fact')} that held"
-        transfer.warnings.append(transfer.problem(1, message, "left-out"))
+        transfer.leave_out(f"observations, and no relations: {count_of(ended, 'fact')} that held")
     return transfer.store(Writer(namespace))
 
 

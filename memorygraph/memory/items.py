@@ -32,6 +32,15 @@ PAGE = 1000
 MINUTE = 60_000  # milliseconds
 
 
+def shelf_of(parts: Iterable[str]) -> str:
+    """The shelf of these parts, of which none has a dot.
+
+    >>> shelf_of(["users", "ada"])
+    'users.ada.'
+    """
+    return "".join(f"{part}." for part in parts)
+
+
 def text_of_value(value: Mapping[str, Any]) -> str:
     """What recall looks at of a value, where nobody says what: every text, number and truth in it with its field.
 

@@ -27,6 +27,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.transfer import ForeignFile, Transfer
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import Writer
+from memorygraph.sentences import list_some
 
 MAX_NAMED = 20
 BARE_RELATION, PROSE_RELATION = "relates_to", "links_to"  # as basic-memory calls what has no name
@@ -133,25 +134,15 @@ def transfer_of(notes: list[Note]) -> Transfer:
             transfer.relations.append((1, relation))
     transfer.entities += ((1, Entity(name=target, entity_type="note", observations=[])) for target in absent)
     if absent:
-        message = f"no note is named {name_some(absent)}; what leads there leads to an entity without observations"
+        named = list_some(list(absent), MAX_NAMED)
+        message = f"no note is named {named}; what leads there leads to an entity without observations"
         transfer.warnings.append(transfer.problem(1, message, "unknown-entity"))
     if unread := sorted(set().union(*(note.unread for note in notes))):
-        message = f"these fields of the front matter were left out: {name_some(unread)}"
-        transfer.warnings.append(transfer.problem(1, message, "left-out"))
+        transfer.leave_out(f"these fields of the front matter were left out: {list_some(unread, MAX_NAMED)}")
     if contexts := [context for note in notes for context in note.contexts]:
-        message = f"what stands behind the link of a relation was left out: {name_some(contexts)}"
-        transfer.warnings.append(transfer.problem(1, message, "left-out"))
+        named = list_some(contexts, MAX_NAMED)
+        transfer.leave_out(f"what stands behind the link of a relation was left out: {named}")
     return transfer
-
-
-def name_some(names: Mapping[str, None] | list[str]) -> str:
-    """The first of some names.
-
-    >>> name_some(["a", "b"])
-    'a, b'
-    """
-    shown = list(names)
-    return ", ".join(shown[:MAX_NAMED]) + (f" and {len(shown) - MAX_NAMED} more" if len(shown) > MAX_NAMED else "")
 
 
 def read_front_matter(file: ForeignFile) -> tuple[Mapping[str, Any], list[str]]:

@@ -19,10 +19,10 @@ from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Problem, ScriptEr
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_json, parse_stored_json
-from memorygraph.memory.items import LANGUAGE, ItemKey, Items, ItemWrites, text_of_value
+from memorygraph.memory.items import LANGUAGE, ItemKey, Items, ItemWrites, shelf_of, text_of_value
 from memorygraph.memory.transfer import ForeignFile, explain_validation_error
 
-MEM0_SHELF = "mem0."
+MEM0_SHELF = "mem0"
 OWNERS = ("user_id", "agent_id", "run_id")
 
 Text = Annotated[str, StringConstraints(min_length=1)]
@@ -69,7 +69,7 @@ class StoreRecord(ForeignRecord):
     @property
     def address(self) -> ItemKey:
         """The same address as `MemoryGraphStore` gives it."""
-        return ItemKey("".join(f"{part}." for part in self.namespace), self.key)
+        return ItemKey(shelf_of(self.namespace), self.key)
 
     @property
     def kept(self) -> Mapping[str, Any]:
@@ -92,9 +92,8 @@ class Mem0Record(ForeignRecord):
     def address(self) -> ItemKey:
         """The shelf of its owner, with its id as the key."""
         others = self.model_extra or {}
-        owner = next((str(others[name]) for name in OWNERS if others.get(name)), "")
-        # A dot ends a part of a shelf.
-        return ItemKey(MEM0_SHELF + (f"{owner.replace('.', '%2E')}." if owner else ""), self.id)
+        owners = [str(others[name]).replace(".", "%2E") for name in OWNERS if others.get(name)]
+        return ItemKey(shelf_of([MEM0_SHELF, *owners[:1]]), self.id)
 
     @property
     def kept(self) -> Mapping[str, Any]:
@@ -127,27 +126,19 @@ def read_json(file: ForeignFile) -> Iterator[tuple[int, Any]]:
         whole = parse_json(text)
     except json.JSONDecodeError as error:
         if text.lstrip()[:1] == "[":
-            problem = file.problem(error.lineno, f"invalid JSON: {error.msg}", "invalid-json", error.colno)
-            raise ScriptError([problem]) from None
+            raise ScriptError([file.problem_of(error)]) from None
     except ValueError as error:
-        raise ScriptError([file.problem(1, str(error), "invalid-value")]) from None
+        raise ScriptError([file.problem_of(error)]) from None
     else:
         yield from ((1, value) for value in (whole if isinstance(whole, list) else [whole]))
         return
     for number, line in enumerate(file.lines, start=1):
         if line.strip():
-            yield number, read_line(file, number, line)
-
-
-def read_line(file: ForeignFile, number: int, line: str) -> Any:
-    """The value in a line."""
-    try:
-        return parse_json(line)
-    except json.JSONDecodeError as error:
-        problem = file.problem(number, f"invalid JSON: {error.msg}", "invalid-json", error.colno)
-        raise ScriptError([problem]) from None
-    except ValueError as error:
-        raise ScriptError([file.problem(number, str(error), "invalid-value")]) from None
+            try:
+                value = parse_json(line)
+            except ValueError as error:
+                raise ScriptError([file.problem_of(error, number)]) from None
+            yield number, value
 
 
 def find_memories(file: ForeignFile) -> Iterator[tuple[int, Any]]:
@@ -155,8 +146,7 @@ def find_memories(file: ForeignFile) -> Iterator[tuple[int, Any]]:
     for line, value in read_json(file):
         if isinstance(value, dict) and isinstance(value.get("results"), list):
             if relations := value.get("relations"):
-                message = f"{len(relations)} relations of mem0's graph memory were left out"
-                file.warnings.append(file.problem(line, message, "left-out"))
+                file.leave_out(f"{len(relations)} relations of mem0's graph memory were left out", line)
             yield from ((line, memory) for memory in value["results"])
         else:
             yield line, value
@@ -184,8 +174,7 @@ def import_records(
     if problems:
         raise ScriptError(problems)
     if left_out:
-        message = f"these fields were left out: {', '.join(sorted(left_out))}"
-        file.warnings.append(file.problem(1, message, "left-out"))
+        file.leave_out(f"these fields were left out: {', '.join(sorted(left_out))}")
     items = Items(namespace)
     for address, item in items.get(writes.puts).items():
         if item.value == parse_stored_json(writes.puts[address]["set"]["value"]):

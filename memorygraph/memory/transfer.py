@@ -65,6 +65,16 @@ class ForeignFile:
         text = self.lines[line - 1]
         return Source(text, self.file, line).problem(message, code, Span(column - 1, max(column, len(text))))
 
+    def problem_of(self, error: ValueError, line: int = 1) -> Problem:
+        """What is wrong with the JSON that begins at a line."""
+        if isinstance(error, json.JSONDecodeError):
+            return self.problem(line + error.lineno - 1, f"invalid JSON: {error.msg}", "invalid-json", error.colno)
+        return self.problem(line, str(error), "invalid-value")
+
+    def leave_out(self, message: str, line: int = 1) -> None:
+        """Say what is not taken over."""
+        self.warnings.append(self.problem(line, message, "left-out"))
+
 
 @dataclass
 class Transfer(ForeignFile):
@@ -193,7 +203,7 @@ def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = 
         (len(others), f"these properties were left out: {', '.join(others)}"),
     ):
         if count:
-            transfer.warnings.append(transfer.problem(1, message, "left-out"))
+            transfer.leave_out(message)
     return transfer.store(Writer(namespace, provenance))
 
 
@@ -205,10 +215,8 @@ def parse_lines(transfer: Transfer) -> list[Problem]:
             continue
         try:
             item = parse_item(line)
-        except json.JSONDecodeError as error:
-            problems.append(transfer.problem(number, f"invalid JSON: {error.msg}", "invalid-json", error.colno))
         except ValueError as error:
-            problems.append(transfer.problem(number, str(error), "invalid-value"))
+            problems.append(transfer.problem_of(error, number))
         else:
             if isinstance(item, Entity):
                 transfer.entities.append((number, item))

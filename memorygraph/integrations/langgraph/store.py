@@ -25,7 +25,7 @@ from langgraph.store.base.embed import get_text_at_path
 
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import NotFoundError
-from memorygraph.memory.items import KIND, ItemKey, ItemWrites, StoredItem, text_of_value
+from memorygraph.memory.items import KIND, ItemKey, ItemWrites, StoredItem, shelf_of, text_of_value
 
 FIRST_HITS = 50
 """How many items a search asks recall for at first: more where those of other namespaces or values are among them."""
@@ -155,7 +155,7 @@ def _shelf_of(namespace: Sequence[str]) -> str:
             raise InvalidNamespaceError(
                 f"a part of a namespace is a text of at least one character, without periods: {part!r} in {namespace}"
             )
-    return "".join(f"{part}." for part in namespace)
+    return shelf_of(namespace)
 
 
 def _namespace_of(shelf: str) -> tuple[str, ...]:
