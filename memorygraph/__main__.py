@@ -5,15 +5,15 @@ import sys
 STOPPED_BY_CTRL_C = 130  # 128 and the number of its signal, as of each command that it stops
 
 
-def main() -> None:
+def start_command_line() -> None:
     """Import the command line, which takes a moment in which Ctrl-C can come, and run it."""
     try:
-        from memorygraph.cli import main as run_command_line
+        from memorygraph.cli import main
     except KeyboardInterrupt:
         print("memorygraph: stopped: nothing was done; run the same command again", file=sys.stderr)
         sys.exit(STOPPED_BY_CTRL_C)
-    run_command_line()
+    main()
 
 
 if __name__ == "__main__":
-    main()
+    start_command_line()

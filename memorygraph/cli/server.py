@@ -11,7 +11,6 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 
@@ -89,12 +88,12 @@ def find_named_server(settings: Settings) -> dict[str, str | None] | None:
     """Find who answers at the server that is named, or why nobody does; None where none is named."""
     from memorygraph.client import login
     from memorygraph.graph.connection import Connection
+    from memorygraph.runtime.imports import redact_uri
 
     uri = settings.named_uri
     if uri is None:
         return None
-    parts = urlsplit(uri)
-    found: dict[str, str | None] = {"uri": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", "problem": None}
+    found: dict[str, str | None] = {"uri": redact_uri(uri), "problem": None}
     try:
         with Connection(uri, login(settings.user, settings.password), settings.database) as connection:
             return {**found, **connection.find_answering()._asdict()}
@@ -391,9 +390,8 @@ def print_status(
 ) -> None:
     """Print whether the embedded server runs, and where, and who answers where a server is named."""
     if output.wants_json():
-        output.print_json(
-            asdict(found) | ({"start_cache": start_cache} if start_cache else {}) | ({"server": named} if named else {})
-        )
+        others = {"start_cache": start_cache, "server": named}
+        output.print_json(asdict(found) | {name: value for name, value in others.items() if value})
         return
     if named and named["problem"]:
         click.echo(f"{named['uri']}: {named['problem']}")

@@ -362,10 +362,10 @@ class Connection:
             else _require_driver(server)
         )
         try:
-            with _translated(), self._session(neo4j.READ_ACCESS) as session:
+            with _translated(), self._session(neo4j.READ_ACCESS):
                 address = self._driver.get_server_info().address
-                if database is None and isinstance(self._driver, neo4j.Neo4jDriver):
-                    self._home = session.run(neo4j.Query(CYPHER["read/answers"]().text)).consume().database
+            if database is None and isinstance(self._driver, neo4j.Neo4jDriver):
+                self._home = self._ask_anything(neo4j.READ_ACCESS).database
         except MemoryGraphError:
             self.close()
             raise
@@ -403,13 +403,12 @@ class Connection:
 
     def find_answering(self) -> Answering:
         """Find who answers: of a cluster, the members that reads and writes go to now."""
-
-        def ask(access: str) -> neo4j.ServerInfo:
-            with _translated(), self._session(access) as session:
-                return session.run(neo4j.Query(CYPHER["read/answers"]().text)).consume().server
-
-        reads, writes = ask(neo4j.READ_ACCESS), ask(neo4j.WRITE_ACCESS)
+        reads, writes = (self._ask_anything(access).server for access in (neo4j.READ_ACCESS, neo4j.WRITE_ACCESS))
         return Answering(str(reads.address), str(writes.address), reads.agent)
+
+    def _ask_anything(self, access: str) -> neo4j.ResultSummary:
+        with _translated(), self._session(access) as session:
+            return session.run(neo4j.Query(CYPHER["read/answers"]().text)).consume()
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
         """Run a unit of work that only reads in one transaction, again after a transient failure."""

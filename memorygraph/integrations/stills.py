@@ -72,7 +72,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Arrow:
+class PlacedRelationship:
     """A relationship with the place of its verb."""
 
     relationship: Relationship
@@ -89,7 +89,7 @@ class Arrangement:
     radii: dict[Any, float]
     circles: dict[Any, Box]
     names: dict[Any, Box]
-    arrows: list[Arrow]
+    arrows: list[PlacedRelationship]
 
     @property
     def covered(self) -> float:
@@ -122,7 +122,7 @@ def still(picture: VisualizationGraph, *, width: float = 11, height: float = 6.5
     axes.set(xlim=(left, right), ylim=(bottom, top))
     axes.axis("off")
     for arrow in arrangement.arrows:
-        draw_arrow(axes, arrow, arrangement)
+        draw_relationship(axes, arrow, arrangement)
     for node in picture.nodes:
         draw_node(axes, node, arrangement)
     written = BytesIO()
@@ -160,7 +160,7 @@ def try_arrangement(picture: VisualizationGraph, places: Places) -> Arrangement:
         boxes = [verb_box(verb, (x, y + above)) for above in BESIDE for x, y in points]
         box = min(boxes, key=lambda box: sum(box.covers(other) for other in taken))
         taken.append(box)
-        arrows.append(Arrow(relationship, bend, verb, box))
+        arrows.append(PlacedRelationship(relationship, bend, verb, box))
     return Arrangement(places, radii, circles, names, arrows)
 
 
@@ -220,7 +220,7 @@ def point_of(
     return before * x + middle * control[0] + after * a, before * y + middle * control[1] + after * b
 
 
-def draw_arrow(axes: Axes, arrow: Arrow, arrangement: Arrangement) -> None:
+def draw_relationship(axes: Axes, arrow: PlacedRelationship, arrangement: Arrangement) -> None:
     """Draw an arrow and its verb; one from a node to itself is a loop above it."""
     source, target = arrow.relationship.source, arrow.relationship.target
     (x, y), radius = arrangement.places[source], arrangement.radii[source]
