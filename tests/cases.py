@@ -44,14 +44,13 @@ FRAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Case:
-    """One case: its sections in order; a section may occur more than once."""
+Sections = tuple[tuple[str, str], ...]
 
-    language: str
-    kind: str
-    options: tuple[str, ...]
-    sections: tuple[tuple[str, str], ...]
+
+class Sectioned:
+    """What is written in sections, in order; a section may occur more than once."""
+
+    sections: Sections
 
     def texts(self, name: str) -> list[str]:
         """The texts of all sections of a name."""
@@ -61,10 +60,20 @@ class Case:
         """The text of a section that occurs at most once."""
         return next(iter(self.texts(name)), default)
 
+
+@dataclass(frozen=True)
+class Case(Sectioned):
+    """One case."""
+
+    language: str
+    kind: str
+    options: tuple[str, ...]
+    sections: Sections
+
     @property
     def source(self) -> str:
         """The source, as it is written in the case."""
-        source = re.sub(r"@@(.*?)\*(\d+)@@", lambda found: found[1] * int(found[2]), self.section("source"))
+        source = expand(self.section("source"))
         if "escaped" in self.options:
             source = source.encode("latin-1", "backslashreplace").decode("unicode_escape")
         return source
@@ -91,9 +100,24 @@ def read_cases(pattern: str = "*/*") -> list[Any]:
 def _split(file: Path) -> Iterator[tuple[str, Case]]:
     language, kind = file.parts[-3:-1]
     assert language in LANGUAGES, file
+    for header, sections in read_sections(file):
+        title, *options = header.split(" | ")
+        yield title, Case(language, kind, tuple(options), sections)
+
+
+def read_sections(file: Path) -> Iterator[tuple[str, Sections]]:
+    """The first line of each case of a file, and its sections."""
     for part in re.split(r"^=== ", file.read_text("utf-8"), flags=re.MULTILINE)[1:]:
         header, _, body = part.partition("\n")
-        title, *options = header.split(" | ")
         _, *pieces = re.split(r"^-- (\S+)\n", body.rstrip("\n") + "\n", flags=re.MULTILINE)
         texts = [text.removesuffix("\n") for text in pieces[1::2]]
-        yield title, Case(language, kind, tuple(options), tuple(zip(pieces[::2], texts, strict=True)))
+        yield header, tuple(zip(pieces[::2], texts, strict=True))
+
+
+def expand(text: str) -> str:
+    """Write out what is repeated.
+
+    >>> expand("a@@b*3@@")
+    'abbb'
+    """
+    return re.sub(r"@@(.*?)\*(\d+)@@", lambda found: found[1] * int(found[2]), text, flags=re.DOTALL)

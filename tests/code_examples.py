@@ -32,8 +32,10 @@ from click.testing import CliRunner, Result
 from memorygraph import MemoryGraph, MemoryGraphError, Problem, ScriptError
 from memorygraph.cli import cli
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.cases import FOLDER as CASES
+from tests.cases import Sectioned, Sections, expand, read_sections
 
-FOLDER = Path(__file__).parent / "cases" / "codes"
+FOLDER = CASES / "codes"
 ROOT = Path(__file__).parents[1]
 MAX_LINE_S = 120
 
@@ -46,11 +48,11 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CodeExample:
+class CodeExample(Sectioned):
     """An example of a code."""
 
     code: str
-    sections: tuple[tuple[str, str], ...]
+    sections: Sections
 
     @property
     def files(self) -> dict[str, str]:
@@ -60,27 +62,27 @@ class CodeExample:
     @property
     def commands(self) -> list[str]:
         """What a user types."""
-        return [text for name, text in self.sections if name == "$"]
+        return self.texts("$")
 
     @property
     def replies(self) -> list[str]:
         """What the model answers."""
-        return [text for name, text in self.sections if name == "reply"]
+        return self.texts("reply")
 
     @property
     def after(self) -> list[str]:
         """What is typed at the end."""
-        return [text for name, text in self.sections if name == "after"]
+        return self.texts("after")
 
     @property
     def said(self) -> str:
         """What the last command says."""
-        return "\n".join(text for name, text in self.sections if name == "said")
+        return self.section("said")
 
     @property
     def python(self) -> str:
         """What is run after the commands, where no command shows the code."""
-        return "\n".join(text for name, text in self.sections if name == "python")
+        return self.section("python")
 
     def run(self) -> Shown:
         """Do what the example says, in a folder and a namespace of its own; the last command again with `--json`."""
@@ -148,42 +150,27 @@ def run_line(line: str) -> str:
     return ran.stdout + ran.stderr
 
 
-def expand(text: str) -> str:
-    """Write out what is repeated.
-
-    >>> expand("a@@b*3@@")
-    'abbb'
-    """
-    return re.sub(r"@@(.*?)\*(\d+)@@", lambda found: found[1] * int(found[2]), text, flags=re.DOTALL)
-
-
 def read_examples(folder: Path = FOLDER) -> dict[str, CodeExample]:
     """All examples of a folder by their titles."""
-    found = {}
+    found: dict[str, CodeExample] = {}
     for file in sorted(folder.glob("*.case")):
-        for part in re.split(r"^=== ", file.read_text("utf-8"), flags=re.MULTILINE)[1:]:
-            code, _, body = part.partition("\n")
+        for code, sections in read_sections(file):
             assert code not in found, code
-            found[code] = CodeExample(code, _sections(body))
+            found[code] = CodeExample(code, sections)
     return found
 
 
 def write_what_they_say() -> None:
     """Run every example, and write anew what it says."""
     for file in sorted(FOLDER.glob("*.case")):
-        head, *parts = re.split(r"^=== ", file.read_text("utf-8"), flags=re.MULTILINE)
-        for index, part in enumerate(parts):
-            code, _, body = part.partition("\n")
-            shown = CodeExample(code, _sections(body)).run()
+        written = []
+        for code, sections in read_sections(file):
+            shown = CodeExample(code, sections).run()
             if code not in shown.codes:
                 print(f"{code}: {set(shown.codes)} {shown.said[:300]}")
-            parts[index] = f"{part.partition('-- said')[0].rstrip()}\n-- said\n{shown.said}\n"
-        file.write_text(head + "\n".join(f"=== {part}" for part in parts), "utf-8")
-
-
-def _sections(body: str) -> tuple[tuple[str, str], ...]:
-    _, *pieces = re.split(r"^-- (\S+)\n", body.rstrip("\n") + "\n", flags=re.MULTILINE)
-    return tuple((name, text.removesuffix("\n")) for name, text in zip(pieces[::2], pieces[1::2], strict=True))
+            kept = [*(each for each in sections if each[0] != "said"), ("said", shown.said)]
+            written.append(f"=== {code}\n" + "".join(f"-- {name}\n{text}\n" for name, text in kept))
+        file.write_text("\n".join(written), "utf-8")
 
 
 def _of_problem(stderr: str) -> str:

@@ -18,15 +18,12 @@ import asyncio
 import multiprocessing
 import os
 import random
-import re
 import statistics
-import subprocess
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -35,7 +32,7 @@ import psutil
 
 from memorygraph import MemoryGraph
 from memorygraph.memory.values import Entity
-from tests.mcp_server.clients import call, environment_of, http_command, over_http
+from tests.mcp_server.clients import call, over_http, serving_http
 
 PROCESSES = 2
 ENTITIES = 1000
@@ -83,7 +80,7 @@ def fill(graph: MemoryGraph) -> None:
     )
 
 
-def over_driver(namespace: str, clients: int, seconds: float, share: float) -> Done:
+def over_driver(clients: int, *, namespace: str, seconds: float, share: float) -> Done:
     """Clients in threads of this process, each with a connection of its own."""
     whole, lock = Done(), threading.Lock()
 
@@ -128,7 +125,7 @@ def note(done: Done, what: str, name: str, started: float) -> None:
         done.written.append(name)
 
 
-def over_mcp(url: str, token: str, clients: int, seconds: float, share: float) -> Done:
+def over_mcp(clients: int, *, url: str, token: str, seconds: float, share: float) -> Done:
     """Clients of the SDK in tasks of this process, each with a session of its own."""
     whole = Done()
 
@@ -196,23 +193,6 @@ def look_for(namespace: str, written: list[str]) -> int:
         return len(written) - sum(int(graph.query(query, {"names": page})[0]["found"]) for page in pages)
 
 
-@contextmanager
-def serving(namespace: str) -> Iterator[tuple[str, str, int]]:
-    """A memory server over HTTP: its address, a token, and its process."""
-    uri = os.environ["NEO4J_URI"]
-    environment = environment_of((uri, (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ["NEO4J_PASSWORD"])))
-    token = uuid.uuid4().hex + uuid.uuid4().hex
-    command = http_command(namespace, f"{namespace}={token}")
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stderr is not None
-        found = next(filter(None, (re.search(r"http://\S+", line) for line in process.stderr)))
-        threading.Thread(target=process.stderr.read, daemon=True).start()
-        try:
-            yield found[0].rstrip(".,"), token, process.pid
-        finally:
-            process.terminate()
-
-
 def find_java() -> int | None:
     """The process of the server, if it is on this machine."""
     port = int(os.environ["NEO4J_URI"].rpartition(":")[2])
@@ -261,25 +241,17 @@ def for_long(
     print(f"    lost: {look_for(namespace, done.written)} of {len(done.written)} writes", flush=True)
 
 
-def driver_way(clients: int, *, namespace: str, seconds: float, share: float) -> Done:
-    return over_driver(namespace, clients, seconds, share)
-
-
-def http_way(clients: int, *, url: str, token: str, seconds: float, share: float) -> Done:
-    return over_mcp(url, token, clients, seconds, share)
-
-
 def compare_writers(seconds: float) -> None:
     """Eight writers of one namespace, and of one each, beside one writer."""
     spaces = [f"many-clients-{uuid.uuid4().hex}" for _ in range(WRITERS)]
     with MemoryGraph.connect(namespace=spaces[0]) as graph:
-        together([partial(driver_way, namespace=spaces[0], seconds=WARM_S, share=1.0)], 1)
-        one = together([partial(driver_way, namespace=spaces[0], seconds=seconds, share=1.0)], 1)
+        together([partial(over_driver, namespace=spaces[0], seconds=WARM_S, share=1.0)], 1)
+        one = together([partial(over_driver, namespace=spaces[0], seconds=seconds, share=1.0)], 1)
         base = tell("one writer", one, seconds, None)
-        shared = together([partial(driver_way, namespace=spaces[0], seconds=seconds, share=1.0)] * PROCESSES, WRITERS)
+        shared = together([partial(over_driver, namespace=spaces[0], seconds=seconds, share=1.0)] * PROCESSES, WRITERS)
         tell(f"{WRITERS} of one namespace", shared, seconds, base)
         apart = together(
-            [partial(driver_way, namespace=space, seconds=seconds, share=1.0) for space in spaces], WRITERS
+            [partial(over_driver, namespace=space, seconds=seconds, share=1.0) for space in spaces], WRITERS
         )
         tell(f"{WRITERS} of one each", apart, seconds, base)
         for space in spaces:
@@ -297,11 +269,13 @@ def main() -> None:
     namespace = f"many-clients-{uuid.uuid4().hex}"
     with MemoryGraph.connect(namespace=namespace) as graph:
         fill(graph)
-        with serving(namespace) as (url, token, process):
-            processes = {"Neo4j": find_java(), "memorygraph serve": process}
+        token = uuid.uuid4().hex + uuid.uuid4().hex
+        login = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ["NEO4J_PASSWORD"])
+        with serving_http((os.environ["NEO4J_URI"], login), namespace, f"{namespace}={token}") as served:
+            processes = {"Neo4j": find_java(), "memorygraph serve": served.pid}
             for name, way in {
-                "driver": partial(driver_way, namespace=namespace),
-                "http": partial(http_way, url=url, token=token),
+                "driver": partial(over_driver, namespace=namespace),
+                "http": partial(over_mcp, url=served.url, token=token),
             }.items():
                 if given.only in {None, name}:
                     measure(name, given.clients, way, namespace, given)

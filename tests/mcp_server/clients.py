@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -46,6 +48,23 @@ class HttpServer:
     @property
     def authority(self) -> str:
         return urlsplit(self.url).netloc
+
+
+@contextmanager
+def serving_http(server: Server, *arguments: str, around: Sequence[str] = ()) -> Iterator[HttpServer]:
+    """A server over HTTP, of `http_command` with these arguments, perhaps started by another program around it."""
+    command = [*around, *http_command(*arguments)]
+    with subprocess.Popen(command, env=environment_of(server), stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert line.startswith("serving at "), line + process.stderr.read()
+        reading = threading.Thread(target=process.stderr.read)  # a full pipe would stop the server
+        reading.start()
+        try:
+            yield HttpServer(line.removeprefix("serving at ").strip(), process.pid)
+        finally:
+            process.kill()
+            reading.join()
 
 
 def environment_of(server: Server) -> dict[str, str]:

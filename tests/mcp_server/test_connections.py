@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +20,7 @@ from memorygraph.mcp_server import connections, http
 from memorygraph.mcp_server.connections import ConnectionLimits, bounded_connections
 from memorygraph.mcp_server.http import MAX_SESSIONS_OF_ONE_TOKEN
 from tests.examples import mostly_slow
-from tests.mcp_server.clients import HttpServer, Server, environment_of, http_command
+from tests.mcp_server.clients import HttpServer, Server, serving_http
 from tests.mcp_server.test_http import _ACCEPT, _INITIALIZE
 
 if TYPE_CHECKING:
@@ -35,14 +34,10 @@ STRANGER = "127.0.0.2"  # another address of this machine
 @pytest.fixture(scope="module")
 def narrow(server: Server) -> Iterator[HttpServer]:
     """A server that may open few files, with the tokens `first-token`, `second-token` and `third-token`."""
-    command = http_command("nothing", *(f"{token}={token}" for token in ("first-token", "second-token", "third-token")))
-    limited = ["/bin/sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh", *command]
-    with subprocess.Popen(limited, env=environment_of(server), stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        line = process.stderr.readline()
-        assert line.startswith("serving at "), line + process.stderr.read()
-        yield HttpServer(line.removeprefix("serving at ").strip(), process.pid)
-        process.kill()
+    tokens = (f"{token}={token}" for token in ("first-token", "second-token", "third-token"))
+    limited = ["/bin/sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh"]
+    with serving_http(server, "nothing", *tokens, around=limited) as served:
+        yield served
 
 
 def post(server: HttpServer, token: str, body: Any = _INITIALIZE, source: str = "127.0.0.1") -> httpx2.Response:

@@ -14,13 +14,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
-from urllib.parse import urlsplit
 
 from neo4j._codec.packstream import v1 as packstream
 
+from tests.trust.listener import Listener
+from tests.trust.proxy import COMMIT
+
 HANDSHAKE = b"\x60\x60\xb0\x17" + b"\x00\x04\x04\x05" + bytes(12)
 """Bolt 5.0 to 5.4, without the choice that newer servers offer: then messages begin right after the answer."""
-RUN, BEGIN, COMMIT, RESET = 0x10, 0x11, 0x12, 0x0F
+RUN, BEGIN, ROLLBACK, RESET = 0x10, 0x11, 0x13, 0x0F
+TRANSACTION_ENDS = {COMMIT, ROLLBACK, RESET}
 SUCCESS, RECORD, IGNORED, FAILURE = 0x70, 0x71, 0x7E, 0x7F
 NOT_A_LEADER = {
     "code": "Neo.ClientError.Cluster.NotALeader",
@@ -98,13 +101,11 @@ def unpack(message: bytes) -> list[Any]:
     return [unpacker.unpack() for _ in range(size)]
 
 
-class Member:
-    """A member of a cluster: it listens on a port of its own, and passes on what it may."""
+class Member(Listener):
+    """A member of a cluster: it passes on what it may."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, uri: str) -> None:
         self.cluster = cluster
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         self.is_up = True
         self.death: Death | None = None
         self.caught_up = threading.Event()
@@ -112,8 +113,7 @@ class Member:
         self.heard: list[Heard] = []
         self._links: set[socket.socket] = set()
         self._counted = 0
-        self._threads = [threading.Thread(target=self._listen)]
-        self._threads[0].start()
+        super().__init__(uri)
 
     @property
     def leads(self) -> bool:
@@ -126,22 +126,13 @@ class Member:
             with suppress(OSError):
                 link.shutdown(socket.SHUT_RDWR)
 
-    def join(self) -> None:
+    def __exit__(self, *_: object) -> None:
+        self.caught_up.set()
         self.die()
-        for thread in self._threads:
-            thread.join()
-        self._listener.close()
-
-    def _listen(self) -> None:
-        while not self.cluster.closing.is_set():
-            if select.select([self._listener], [], [], 0.1)[0]:
-                client, _ = self._listener.accept()
-                thread = threading.Thread(target=self._serve, args=(client,))
-                self._threads.append(thread)
-                thread.start()
+        super().__exit__()
 
     def _serve(self, client: socket.socket) -> None:
-        with client, socket.create_connection(self.cluster.server, timeout=10) as server, suppress(OSError):
+        with client, socket.create_connection(self.server, timeout=10) as server, suppress(OSError):
             if not self.is_up:
                 return
             self._links |= {client, server}
@@ -195,7 +186,7 @@ class Relay:
                         return
 
     def _has_ended(self) -> bool:
-        return not self.member.is_up or self.member.cluster.closing.is_set()
+        return not self.member.is_up or self.member.closing.is_set()
 
     def _ask(self, message: bytes, raw: bytes) -> None:
         signature = message[1] if message else None
@@ -213,7 +204,7 @@ class Relay:
                 return
             if heard.bookmarks:
                 self.member.caught_up.wait(MAX_LAG_S)
-        self._in_transaction = signature == BEGIN or (self._in_transaction and signature not in {COMMIT, RESET, 0x13})
+        self._in_transaction = signature == BEGIN or (self._in_transaction and signature not in TRANSACTION_ENDS)
         death = self.member.dies_at(signature) if signature is not None else None
         if death and not death.passed_on:
             self.member.die()
@@ -237,12 +228,9 @@ class Cluster:
     """Some members in front of a server; the first leads, and all route."""
 
     def __init__(self, uri: str, members: int = 3) -> None:
-        parts = urlsplit(uri)
-        self.server = (parts.hostname or "127.0.0.1", parts.port or 7687)
-        self.closing = threading.Event()
         self.gone: list[str] = []
         """Addresses that the table names, where nobody is."""
-        self.members = [Member(self) for _ in range(members)]
+        self.members = [Member(self, uri) for _ in range(members)]
         self.leader = self.members[0]
 
     @property
@@ -269,7 +257,5 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.closing.set()
         for member in self.members:
-            member.caught_up.set()
-            member.join()
+            member.__exit__()

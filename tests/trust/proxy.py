@@ -12,8 +12,9 @@ import socket
 import struct
 import threading
 from contextlib import suppress
-from typing import NamedTuple, Self
-from urllib.parse import urlsplit
+from typing import NamedTuple
+
+from tests.trust.listener import Listener
 
 COMMIT = 0x12
 MANIFEST = b"\x00\x00\x01\xff"
@@ -110,14 +111,10 @@ class Link:
         self.mute.add(sink)
 
 
-class FaultProxy:
-    """Listens on a port of its own; a fault strikes once, on the connection that reaches it first."""
+class FaultProxy(Listener):
+    """A fault strikes once, on the connection that reaches it first."""
 
     def __init__(self, uri: str) -> None:
-        parts = urlsplit(uri)
-        self._server = (parts.hostname or "127.0.0.1", parts.port or 7687)
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.uri = f"bolt://127.0.0.1:{self._listener.getsockname()[1]}"
         self.struck: list[Fault] = []
         self.is_down = False
         """Whether new connections are ended at once."""
@@ -125,18 +122,8 @@ class FaultProxy:
         self._stays_down = False
         self._passed = {True: 0, False: 0}
         self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._threads = [threading.Thread(target=self._listen)]
-        self._threads[0].start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._closing.set()
-        for thread in self._threads:
-            thread.join()
-        self._listener.close()
+        super().__init__(uri)
+        self.uri = f"bolt://{self.address}"
 
     def arm(self, fault: Fault | None, *, stays_down: bool = False) -> None:
         """Let a fault strike at the next place that fits, in place of one that has not struck yet.
@@ -148,26 +135,18 @@ class FaultProxy:
             self._armed = fault
             self._passed = {True: 0, False: 0}
 
-    def _listen(self) -> None:
-        while not self._closing.is_set():
-            if select.select([self._listener], [], [], 0.1)[0]:
-                client, _ = self._listener.accept()
-                thread = threading.Thread(target=self._serve, args=(client,))
-                self._threads.append(thread)
-                thread.start()
-
     def _serve(self, client: socket.socket) -> None:
         if self.is_down:
             client.close()
             return
         try:
-            server = socket.create_connection(self._server, timeout=10)
+            server = socket.create_connection(self.server, timeout=10)
         except OSError:
             client.close()
             return
         link = Link(client, server)
         with client, server, suppress(OSError):
-            while not self._closing.is_set():
+            while not self.closing.is_set():
                 for source in select.select([client, server], [], [], 0.1)[0]:
                     data = source.recv(65536)
                     if not data:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from memorygraph.cli import cli
 from memorygraph.graph import connection as connections
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
-from tests.trust.cluster import BEGIN, COMMIT, RECORD, RUN, SUCCESS, Cluster, Death
+from tests.trust.cluster import BEGIN, RECORD, RUN, SUCCESS, Cluster, Death, Member
+from tests.trust.proxy import COMMIT
 
 Server = tuple[str, tuple[str, str] | None]
 ROWS = 5000
@@ -46,6 +48,23 @@ def names(graph: MemoryGraph) -> list[str]:
 
 def revisions(graph: MemoryGraph) -> list[int]:
     return [revision.revision for revision in graph.revisions(100)][::-1]
+
+
+@contextmanager
+def succeeded_by(cluster: Cluster, successor: Member) -> Iterator[None]:
+    """Have another member lead as soon as the leader has died, which it does in the block."""
+    dead = cluster.leader
+
+    def elect() -> None:
+        while dead.is_up:
+            threading.Event().wait(0.01)
+        cluster.leader = successor
+
+    election = threading.Thread(target=elect)
+    election.start()
+    yield
+    election.join(30)
+    assert not dead.is_up
 
 
 def test_writes_go_to_the_leader_and_reads_to_its_followers(cluster: Cluster, client: MemoryGraph) -> None:
@@ -106,19 +125,9 @@ def test_a_leader_that_dies_in_a_load_leaves_it_stored_once(
     cluster: Cluster, client: MemoryGraph, graph: MemoryGraph, death: Death
 ) -> None:
     client.load(node("before"))
-    dead = cluster.leader
-    dead.death = death
-
-    def elect() -> None:
-        while dead.is_up:
-            threading.Event().wait(0.01)
-        cluster.leader = cluster.members[1]
-
-    election = threading.Thread(target=elect)
-    election.start()
-    report = client.load(node("a"))
-    election.join(30)
-    assert not dead.is_up
+    cluster.leader.death = death
+    with succeeded_by(cluster, cluster.members[1]):
+        report = client.load(node("a"))
     assert (report.revision, report.nodes_created) == (2, 1)
     assert names(graph) == ["a", "before"]
     assert revisions(graph) == [1, 2]
@@ -128,21 +137,11 @@ def test_a_leader_that_dies_in_a_load_leaves_it_stored_once(
 def test_a_load_in_batches_goes_on_over_a_dead_leader(
     cluster: Cluster, client: MemoryGraph, graph: MemoryGraph, tmp_path: Path
 ) -> None:
-    dead = cluster.leader
-    dead.death = Death(COMMIT, 3, passed_on=True)
-
-    def elect() -> None:
-        while dead.is_up:
-            threading.Event().wait(0.01)
-        cluster.leader = cluster.members[2]
-
-    election = threading.Thread(target=elect)
-    election.start()
+    cluster.leader.death = Death(COMMIT, 3, passed_on=True)
     file = tmp_path / "many.ctx"
     file.write_text("\n".join(node(f"n{number}") for number in range(60)))
-    client.load_file(file, batch=10)
-    election.join(30)
-    assert not dead.is_up
+    with succeeded_by(cluster, cluster.members[2]):
+        client.load_file(file, batch=10)
     assert len(names(graph)) == 60
     assert revisions(graph) == [1, 2, 3, 4, 5, 6]
 
