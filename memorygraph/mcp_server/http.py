@@ -185,6 +185,22 @@ def build_app(
     )
 
 
+def listen(host: str, port: int) -> socket.socket:
+    """Listen at an address.
+
+    Raises:
+        MemoryGraphError: the address cannot be bound.
+    """
+    try:
+        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, OverflowError) as error:
+        raise MemoryGraphError(f"cannot serve at {host} port {port}: {error}") from None
+    # An answer is written in two pieces, and the second one waits 40 ms for the client's acknowledgement of the first
+    # unless this is set. Connections inherit it; asyncio sets it only where the listener is its own.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
+
+
 def serve_http(
     graph: MemoryGraph | BackgroundGraph,
     host: str,
@@ -200,11 +216,7 @@ def serve_http(
     from memorygraph.mcp_server.connections import BACKLOG, ConnectionLimits, bounded_connections
 
     log_to_stderr()
-    try:
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except (OSError, OverflowError) as error:
-        raise MemoryGraphError(f"cannot serve at {host} port {port}: {error}") from None
-    with listener:
+    with listen(host, port) as listener:
         port = listener.getsockname()[1]
         limits = ConnectionLimits.of_process()
         app = build_app(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.bearer_tokens import read_tokens
 from memorygraph.mcp_server import build_app, build_server, choose_tools
-from memorygraph.mcp_server.http import MAX_BODY_BYTES
+from memorygraph.mcp_server.http import MAX_BODY_BYTES, listen
 from tests.mcp_server.clients import HttpServer, call, over_http, run
 
 _INITIALIZE = {
@@ -120,6 +121,14 @@ def test_a_session_belongs_to_the_token_that_opened_it(closed_door: HttpServer) 
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     assert _post(closed_door, {"Authorization": "Bearer second-token", **session}, ping).status_code == 404
     assert _post(closed_door, {"Authorization": "Bearer first-token", **session}, ping).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_first_piece(host: str) -> None:
+    with listen(host, 0) as listener, socket.create_connection(listener.getsockname()[:2]):
+        connection, _ = listener.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
