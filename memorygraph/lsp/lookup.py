@@ -27,7 +27,7 @@ Answer = TypeVar("Answer")
 Connect: TypeAlias = Callable[[], "AbstractContextManager[MemoryGraph] | None"]
 
 
-class Stored(NamedTuple):
+class LookedUp(NamedTuple):
     """What the graph says of an id: lines in Markdown, none where it has no such id; and ids that resemble it."""
 
     lines: tuple[str, ...] = ()
@@ -57,9 +57,9 @@ class GraphLookup:
         self._retry_at = 0.0
         self._busy: asyncio.Future[Any] | None = None
 
-    async def look_up(self, identifier: str, *, similar: bool = False) -> Stored | None:
+    async def look_up(self, identifier: str, *, similar: bool = False) -> LookedUp | None:
         """What the graph says of an id; None where it does not say it in time. `similar` asks for ids like it too."""
-        return await self._ask(lambda graph: describe(graph, identifier, similar=similar))
+        return await self._ask(lambda graph: find_described(graph, identifier, similar=similar))
 
     async def ids(self, beginning: str) -> list[str]:
         """The ids of nodes that begin with a text; none where the graph does not say it in time."""
@@ -96,15 +96,15 @@ class GraphLookup:
         self._thread.shutdown(wait=False)
 
 
-def describe(graph: MemoryGraph, identifier: str, *, similar: bool) -> Stored:
+def find_described(graph: MemoryGraph, identifier: str, *, similar: bool) -> LookedUp:
     """What the graph says of an id, and, where it has none of it, which resemble it."""
     try:
         lines = describe_element(graph, identifier)
     except NotFoundError:
         lines = ()
     if lines or not similar:
-        return Stored(lines)
-    return Stored(
+        return LookedUp(lines)
+    return LookedUp(
         (), tuple(graph.ids(identifier[:1], MAX_IDS)) + tuple(hit.node.id for hit in graph.search(identifier))
     )
 

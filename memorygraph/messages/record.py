@@ -85,7 +85,7 @@ def make_recorded_class(base: Any) -> Any:
         watch = CallWatch.begin(self, path, arguments)
         answer = await base.post(self, path, **(watch.arguments if watch else arguments))
         if watch:
-            await run_in_thread(watch.finish, answer)
+            await run_off_loop(watch.finish, answer)
         return answer
 
     methods = {"copy": copy, "with_options": copy, "__doc__": base.__doc__, "__module__": base.__module__}
@@ -209,7 +209,7 @@ class CallWatch:
                 yield from (word for word in secret.split() if len(word) >= MIN_SECRET_CHARACTERS)
 
 
-async def run_in_thread(work: Callable[..., None], *arguments: Any) -> None:
+async def run_off_loop(work: Callable[..., None], *arguments: Any) -> None:
     """Run `work` once: in a thread, so that the event loop goes on, or right here without a loop."""
     try:
         await asyncio.to_thread(work, *arguments)
@@ -230,7 +230,7 @@ def watch_closing(response: Any, watch: CallWatch) -> None:
     async def async_closing() -> None:
         await aclose()
         if not watch.reading:
-            await run_in_thread(watch.finish_response, response)
+            await run_off_loop(watch.finish_response, response)
 
     response.close, response.aclose = closing, async_closing
 
@@ -258,7 +258,7 @@ def make_watched_class(base: Any) -> Any:
         try:
             piece = await base.__anext__(self)
         except BaseException:
-            await run_in_thread(watch.finish_stream)
+            await run_off_loop(watch.finish_stream)
             raise
         finally:
             watch.reading = False

@@ -177,10 +177,10 @@ def read_calls(message: Message) -> Iterator[ShownCall]:
         function = call.get("function") or call.get("custom")
         called = function if isinstance(function, Mapping) else call
         given = called.get("arguments", called.get("input", ""))
-        yield ShownCall(str(called.get("name") or call.get("type") or "a tool"), read_arguments(given))
+        yield ShownCall(str(called.get("name") or call.get("type") or "a tool"), show_arguments(given))
 
 
-def read_arguments(given: Any) -> str:
+def show_arguments(given: Any) -> str:
     """The arguments of a call as text."""
     if not isinstance(given, str):
         return pretty_json(given)

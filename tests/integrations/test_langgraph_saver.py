@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,27 @@ def test_a_change_in_place_of_one_of_the_last_messages_is_seen(graph: MemoryGrap
     again = MemoryGraphSaver(graph)
     assert values_of(again, second)["messages"] == messages
     assert values_of(again, first)["messages"][-channels.MAX_COMPARED].content == "8"
+
+
+def test_a_change_in_place_to_something_equal_is_seen(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    message = ToolMessage("12:30", id="0", tool_call_id="c", artifact={"exact": 1})
+    first = put(saver, thread(), 0, messages=[message])
+    message.artifact["exact"] = True
+    second = put(saver, first, 1, messages=[message])
+    assert values_of(MemoryGraphSaver(graph), second)["messages"][0].artifact["exact"] is True
+
+
+def test_a_change_in_place_of_what_cannot_be_pickled_is_seen(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    @dataclass
+    class Local:
+        number: int
+
+    message = ToolMessage("12:30", id="0", tool_call_id="c", artifact=Local(1))
+    config = put(saver, thread(), 0, messages=[message])
+    for step, (number, values) in enumerate(((1, 1), (2, 2)), start=1):
+        message.artifact.number = number
+        config = put(saver, config, step, messages=[message])
+        assert count(graph, "ChannelValue") == values
 
 
 def test_values_of_every_kind_come_back(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:

@@ -5,6 +5,7 @@ What is known of a state that was just stored or read makes the next one cheap: 
 
 from __future__ import annotations
 
+import pickle
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -37,13 +38,13 @@ Version = str | int | float
 
 @dataclass(frozen=True)
 class KnownValue:
-    """A value that is stored. Of a list: its elements as they were, the last of them serialized, and their values."""
+    """A value that is stored. Of a list: its elements, what the last of them held then, and their values."""
 
     version: Version | None
     id: str
     messages: Sequence[BaseMessage] = ()
     parts: Sequence[ListPart] = ()
-    last: Sequence[tuple[str, bytes]] = ()
+    last: Sequence[bytes] = ()
 
 
 @dataclass
@@ -107,8 +108,9 @@ class ChannelValues:
                 planned.inline[channel] = value
                 continue
             known, version = before.get(channel), versions.get(channel)
-            if isinstance(value, list) and value and all(isinstance(item, BaseMessage) for item in value):
-                planned.known[channel] = self._plan_list(planned.new, value, known, version)
+            same = self._count_same(known, value) if isinstance(value, list) else 0
+            if isinstance(value, list) and value and all(isinstance(item, BaseMessage) for item in value[same:]):
+                planned.known[channel] = self._plan_list(planned.new, value, known, version, same)
             elif known is not None and not known.parts and version is not None and known.version == version:
                 planned.known[channel] = known
             else:
@@ -116,33 +118,39 @@ class ChannelValues:
         return planned
 
     def _plan_list(
-        self, new: NewValues, messages: list[BaseMessage], known: KnownValue | None, version: Version | None
+        self, new: NewValues, messages: list[BaseMessage], known: KnownValue | None, version: Version | None, same: int
     ) -> KnownValue:
-        same = 0 if known is None else self._count_same(known, messages)
-        elements = [self.serde.dumps_typed(message) for message in messages[same:]]
-        said = (self._say(message) for message in messages[same:])
-        given = (ListElement(*element, fields) for element, fields in zip(elements, said, strict=True))
-        parts = new.extend(known.parts[:same] if known else (), given)
-        return KnownValue(version, parts[-1].id, tuple(messages), parts, self._last(known, same, elements))
+        elements = [ListElement(*self.serde.dumps_typed(message), self._say(message)) for message in messages[same:]]
+        parts = new.extend(known.parts[:same] if known else (), elements)
+        first = len(known.messages) - len(known.last) if known else 0
+        seen = [*(known.last[: max(0, same - first)] if known else ()), *self._look_at_last(messages[same:])]
+        return KnownValue(version, parts[-1].id, tuple(messages), parts, seen[-MAX_COMPARED:])
 
-    def _count_same(self, known: KnownValue, messages: Sequence[BaseMessage]) -> int:
-        """Count the messages at the beginning that are stored already."""
-        most = min(len(known.messages), len(messages))
-        if all(map(is_, known.messages, messages)):
+    def _count_same(self, known: KnownValue | None, items: Sequence[Any]) -> int:
+        """Count the items at the beginning of a list that are messages stored already."""
+        if known is None or not items:
+            return 0
+        most = min(len(known.messages), len(items))
+        if all(map(is_, known.messages, items)):
             same = most
         else:
-            same = next(place for place in range(most) if known.messages[place] is not messages[place])
+            same = next(place for place in range(most) if known.messages[place] is not items[place])
         first = len(known.messages) - len(known.last)
-        for place in range(first, same) if self.is_plain else ():
-            if self.serde.dumps_typed(messages[place]) != known.last[place - first]:
+        for place in range(first, same):
+            if self._look_at(items[place]) != known.last[place - first]:
                 return place
         return same
 
-    @staticmethod
-    def _last(known: KnownValue | None, same: int, new: list[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
-        first = len(known.messages) - len(known.last) if known else 0
-        kept = list(known.last[: max(0, same - first)]) if known else []
-        return [*kept, *new][-MAX_COMPARED:]
+    def _look_at_last(self, messages: Sequence[BaseMessage]) -> list[bytes]:
+        # What another serializer encrypts does not look the same twice.
+        return [self._look_at(message) for message in messages[-MAX_COMPARED:]] if self.is_plain else []
+
+    def _look_at(self, message: BaseMessage) -> bytes:
+        """What a message holds now, as a pickle: the serializer takes four times as long to say it."""
+        try:
+            return pickle.dumps((message.__dict__, message.__pydantic_extra__), pickle.HIGHEST_PROTOCOL)
+        except Exception:  # noqa: BLE001 - a tool's artifact may be anything, and raise anything when it is pickled
+            return self.serde.dumps_typed(message)[1]
 
     def _say(self, message: BaseMessage) -> Mapping[str, Any] | None:
         if not self.is_plain:
@@ -180,7 +188,7 @@ class ChannelValues:
             else:
                 parts = lists[value.id]
                 values[channel] = [messages[part.id] for part in parts]
-                last = [(part.type, part.data) for part in parts[-MAX_COMPARED:]]
+                last = self._look_at_last(values[channel])
                 list_parts = [ListPart(part.id, part.message) for part in parts]
                 known[channel] = KnownValue(version, value.id, tuple(values[channel]), list_parts, last)
         return LoadedState(state, {**checkpoint, "channel_values": values}, metadata, known)

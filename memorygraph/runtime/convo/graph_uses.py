@@ -132,7 +132,7 @@ class UseReader:
         names = {parameter.name for parameter in function.parameters}
         # With a type for all parameters, their names are not known here.
         if function.parameter_type is not None:
-            names |= names_in(body)
+            names |= variables_read_in(body)
         replace(self, node=None, stage=CALLED, local=frozenset(names)).all(body)
 
     def all(self, parts: Iterable[syntax.ConvoSyntax]) -> None:
@@ -227,7 +227,7 @@ class UseReader:
             self.uses.values.setdefault(name, value)
 
 
-def names_in(body: Iterable[syntax.Statement]) -> set[str]:
+def variables_read_in(body: Iterable[syntax.Statement]) -> set[str]:
     """The names of all variables that a body reads."""
     uses = Uses()
     UseReader(uses, "").all(body)
