@@ -131,6 +131,9 @@ class _Handlers:
     async def list_tools(self, _ctx: Context, _params: Page) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool.described for tool in self._tools.values()])
 
+    def find_schema(self, tool: str) -> Mapping[str, Any] | None:
+        return self._tools[tool].schema if tool in self._tools else None
+
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
@@ -380,6 +383,7 @@ def build_server(
             "get_prompt": handlers.get_prompt,
             "completion": handlers.complete,
         },
+        handlers.find_schema,
         version=version(NAME),
         title="Memory Graph",
         description="A knowledge graph as memory",

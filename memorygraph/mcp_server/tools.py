@@ -118,6 +118,11 @@ class Tool:
     needs_graph: bool = True  # otherwise it is called without one, also where no database can be reached
 
     @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The schema of the arguments."""
+        return schema_of_arguments(self.arguments)
+
+    @cached_property
     def described(self) -> Described:
         """The tool as a client lists it."""
         return make(
@@ -125,7 +130,7 @@ class Tool:
             name=self.name,
             title=self.title,
             description=self.description,
-            inputSchema=schema_of_arguments(self.arguments),
+            inputSchema=self.schema,
             outputSchema=schema_of_answer(self.result) if self.result else None,
             annotations=make(
                 ToolAnnotations,

@@ -2,8 +2,8 @@
 
 A thread grows by one message a step. Each step is a `put` of the state and a `put_writes` of what came of it, as
 LangGraph does both; the times are those of `put`, the bytes of both. The raw write is one node in one transaction of
-the same driver. SQLite and Postgres write each list whole, 17 GB for 10,000 steps: `--others N` limits their steps.
-POSTGRES_URI names an empty database.
+the same driver, and the ratio that of a put to the raw write after it. SQLite and Postgres write each list whole, 15 GB
+for 10,000 steps: `--others N` limits their steps. POSTGRES_URI names an empty database.
 
     python tests/bench/threads.py [--steps N …] [--others N]
 """
@@ -32,6 +32,7 @@ from tests.bench.messages import BYTES, bytes_of, mebibytes, raw_write
 
 READS = 5
 EDGE = 100  # steps at the beginning and at the end that are told
+WARM_STEPS = 1500  # of another thread, after the start: until then Java compiles
 
 
 def message(step: int) -> AnyMessage:
@@ -39,12 +40,13 @@ def message(step: int) -> AnyMessage:
     return (AIMessage if step % 2 else HumanMessage)(f"{BYTES}{step}", id=str(uuid.uuid4()))
 
 
-def run(saver: Any, steps: int) -> tuple[list[float], list[float], RunnableConfig]:
-    """Take the steps of a thread: how long each put took, how long each raw write after it, and the last state."""
+def run(saver: Any, steps: int) -> tuple[list[float], dict[int, float], RunnableConfig]:
+    """Take the steps of a thread: how long each put took, how long a raw write after some, and the last state."""
     config: RunnableConfig = {"configurable": {"thread_id": str(uuid.uuid4()), "checkpoint_ns": ""}}
     raw = saver.graph if isinstance(saver, MemoryGraphSaver) else None
     messages: list[AnyMessage] = []
-    times, raws = [], []
+    times: list[float] = []
+    raws: dict[int, float] = {}
     version: Any = None
     for step in range(steps):
         messages = [*messages, message(step)]
@@ -58,17 +60,18 @@ def run(saver: Any, steps: int) -> tuple[list[float], list[float], RunnableConfi
         times.append(time.perf_counter() - started)
         saver.put_writes(config, [("messages", messages[-1])], str(uuid.uuid4()))
         if raw is not None and (step < EDGE or step >= steps - EDGE or step % 10 == 0):
-            raws.append(raw_write(raw))
+            raws[step] = raw_write(raw)
     return times, raws, config
 
 
-def tell(name: str, times: list[float], raws: list[float], read: float, size: int) -> None:
+def tell(name: str, times: list[float], raws: dict[int, float], read: float, size: int) -> None:
     """Print what the steps of one saver took."""
     first, last = (statistics.median(part) * 1e3 for part in (times[:EDGE], times[-EDGE:]))
     whole = f"put median {statistics.median(times) * 1e3:.2f} ms, first {first:.2f}, last {last:.2f}"
     if raws:
-        raw = statistics.median(raws)
-        whole += f", raw write {raw * 1e3:.2f} ms, ratio {statistics.median(times) / raw:.2f}"
+        ratios = [times[step] / raw for step, raw in raws.items()]
+        whole += f", raw write {statistics.median(raws.values()) * 1e3:.2f} ms"
+        whole += f", ratio {statistics.median(ratios):.2f}, last {statistics.median(ratios[-EDGE:]):.2f}"
     each = f"{mebibytes(size)} ({size / len(times):.0f} bytes a step)"
     print(f"{name}, {len(times)} steps: {whole}; cold read {read * 1e3:.0f} ms; {each}", flush=True)
 
@@ -95,7 +98,7 @@ def ours(steps: int) -> None:
             server.down()
             before = bytes_of(store)
             with MemoryGraph.connect(namespace="bench", server=server) as graph:
-                run(MemoryGraphSaver(MemoryGraph(graph.connection, "warm")), 300)
+                run(MemoryGraphSaver(MemoryGraph(graph.connection, "warm")), WARM_STEPS)
                 times, raws, config = run(MemoryGraphSaver(graph), steps)
                 read = read_cold(lambda: MemoryGraphSaver(graph), config)
             server.down()

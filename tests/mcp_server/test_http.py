@@ -18,6 +18,7 @@ from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.bearer_tokens import read_tokens
 from memorygraph.mcp_server import build_app, build_server, choose_tools
 from memorygraph.mcp_server.http import MAX_BODY_BYTES, listen
+from memorygraph.mcp_server.tools import TOOLS
 from tests.mcp_server.clients import HttpServer, call, over_http, run
 
 _INITIALIZE = {
@@ -121,6 +122,16 @@ def test_a_session_belongs_to_the_token_that_opened_it(closed_door: HttpServer) 
     ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
     assert _post(closed_door, {"Authorization": "Bearer second-token", **session}, ping).status_code == 404
     assert _post(closed_door, {"Authorization": "Bearer first-token", **session}, ping).status_code == 200
+
+
+def test_a_call_looks_up_the_schema_of_its_tool_alone(graph: MemoryGraph) -> None:
+    server = build_server(graph)
+    if not hasattr(server, "get_tool_input_schema"):
+        pytest.skip("this version of the SDK looks up no schema")
+    assert server.get_tool_input_schema is not None
+    described = TOOLS["open_nodes"].described.model_dump(by_alias=True)
+    assert server.get_tool_input_schema("open_nodes") == described["inputSchema"]
+    assert server.get_tool_input_schema("no_such_tool") is None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
