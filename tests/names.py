@@ -97,7 +97,9 @@ def _store_item(graph: MemoryGraph) -> None:
 def _store_threads(graph: MemoryGraph) -> None:
     """Store a thread as its storage does, which knows nothing of any framework."""
     key, values = StateKey("names", "inner", "1"), NewValues("names")
-    list_parts = values.extend([], [ListElement("t", b"d", {"role": "user", "content": "u"}), ListElement("t", b"e")])
+    list_parts = values.extend(
+        0, None, [ListElement("t", b"d", {"role": "user", "content": "u"}), ListElement("t", b"e")]
+    )
     holds = {"messages": list_parts[-1].id, "other": values.add("t", b"d")}
     properties = {"source": "loop", "step": 1, "run": "r", "type": "t", "body": b"b"}
     graph.threads.put(key, properties, parent=None, values=values, holds=holds)

@@ -88,19 +88,19 @@ class NewValues:
         self.values.append({"id": id_, "after": "", "type": type_, "data": data, "length": None, "message": None})
         return id_
 
-    def extend(self, parts: Sequence[ListPart], elements: Iterable[ListElement]) -> list[ListPart]:
-        """Add the elements that follow a list, and return the whole list."""
-        whole = list(parts)
-        after, before = whole[-1] if whole else ListPart("", ROOT)
+    def extend(self, length: int, last: ListPart | None, elements: Iterable[ListElement]) -> list[ListPart]:
+        """Add the elements that follow a list of this length, which ends with `last`, and return their parts."""
+        parts = []
+        after, before = last or ListPart("", ROOT)
         for element in elements:
             id_ = value_id(self.thread, after or "list", element.type, element.data)
             # What follows something that is no message has no place in the message graph.
             before = self._say(element.message, before) if element.message and before is not None else None
-            whole.append(ListPart(id_, before))
+            parts.append(ListPart(id_, before))
             row = {"id": id_, "after": after, "type": element.type, "data": element.data, "message": before}
-            self.values.append({**row, "length": len(whole)})
+            self.values.append({**row, "length": length + len(parts)})
             after = id_
-        return whole
+        return parts
 
     def _say(self, fields: Mapping[str, Any], parent: str) -> str | None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -129,6 +130,20 @@ def test_a_message_that_is_replaced_or_taken_away_is_so(graph: MemoryGraph, know
         saver = saver if known else MemoryGraphSaver(graph)
         config = put(saver, config, step, messages=messages)
         assert values_of(MemoryGraphSaver(graph), config)["messages"] == messages
+
+
+def test_forks_that_threads_make_at_once_stay_apart(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    config = grow(saver, TALK, thread())
+
+    def fork(number: int) -> list[str]:
+        messages, at = list(TALK), config
+        for step in range(5):
+            messages = [*messages, HumanMessage(f"{number}.{step}", id=f"{number}.{step}")]
+            at = put(saver, at, 10 * number + step, messages=messages)
+        return [str(message.id) for message in values_of(MemoryGraphSaver(graph), at)["messages"][len(TALK) :]]
+
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(fork, range(8))) == [[f"{number}.{step}" for step in range(5)] for number in range(8)]
 
 
 def test_a_change_in_place_of_one_of_the_last_messages_is_seen(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
