@@ -17,6 +17,7 @@ def test_every_code_has_an_example_and_no_example_is_of_another() -> None:
     assert find_examples().keys() == CODES.keys()
 
 
+@pytest.mark.usefixtures("environment")
 @pytest.mark.parametrize("code", sorted(EXAMPLES.keys() - ELSEWHERE))
 def test_an_example_of_a_code_says_what_it_says(code: str) -> None:
     shown = EXAMPLES[code].run()

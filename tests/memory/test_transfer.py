@@ -177,6 +177,7 @@ def test_a_graph_of_mcp_neo4j_memory_is_adopted_and_stays(graph: MemoryGraph, fo
     assert graph.query(_SUM) == before
 
 
+@pytest.mark.usefixtures("environment")
 def test_the_example_of_what_is_left_out_says_what_it_says() -> None:
     example = read_examples()["left-out"]
     assert example.run().said == example.said
