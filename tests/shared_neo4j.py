@@ -31,6 +31,9 @@ Address = tuple[str, tuple[str, str] | None]
 # Workers take it over from the environment of the process that starts them.
 RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
 
+# Servers of tests are used at once, by programs that do not wait for each other.
+os.environ.setdefault("MEMORYGRAPH_WARMING", "off")
+
 MIN_FREE_BYTES = 8 * 2**30
 
 JVM_SETTINGS = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}

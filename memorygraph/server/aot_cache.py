@@ -15,7 +15,6 @@ import os
 import platform
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -187,9 +186,9 @@ def aot_folder(artifacts: Path) -> Path:
     return artifacts.with_name(f"{artifacts.name}.aot")
 
 
-def is_switched_on() -> bool:
-    """Tell whether the cache may be used and made."""
-    return os.environ.get(SWITCH, "").strip().lower() not in {"off", "0", "no", "false"}
+def is_switched_on(switch: str = SWITCH) -> bool:
+    """Tell whether the cache may be used and made, or what another switch of the environment is for."""
+    return os.environ.get(switch, "").strip().lower() not in {"off", "0", "no", "false"}
 
 
 def is_writable(folder: Path) -> bool:
@@ -224,19 +223,8 @@ def find_lack(folder: Path) -> str | None:
 def spawn_making(cache: AotCache, delay_s: float) -> psutil.Process:
     """Start the process that makes the cache, and let it outlive this one."""
     given = (str(cache.java), str(cache.artifacts), str(delay_s), str(cache.folder))
-    command = [sys.executable, "-m", "memorygraph.server.aot_training", *given]
     with cache.log.open("ab") as output:
-        process = server_process.spawn(
-            command, Path(__file__).resolve().parents[2], output, server_process.environment()
-        )
-
-    def reap() -> None:
-        with contextlib.suppress(psutil.Error):
-            process.wait()
-
-    # If this process lives longer than the child, it must not keep it as a zombie.
-    threading.Thread(target=reap, daemon=True).start()
-    return process
+        return server_process.spawn_behind("memorygraph.server.aot_training", given, output)
 
 
 def fingerprint_of(java: Path, class_path: Sequence[Path]) -> str:

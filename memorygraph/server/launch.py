@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import re
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from memorygraph.home import write_private
 from memorygraph.json_text import parse_json
 from memorygraph.library import CYPHER
 from memorygraph.server import process as server_process
-from memorygraph.server.aot_cache import AotCache
+from memorygraph.server.aot_cache import AotCache, is_switched_on
 from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.installation import install
 from memorygraph.server.server_home import ServerHome, Workspace
@@ -31,6 +32,7 @@ from memorygraph.server.settings import HOST, USERNAME, Endpoints, jvm_arguments
 if TYPE_CHECKING:
     import psutil
 
+WARMING = "MEMORYGRAPH_WARMING"
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 90.0
 PROBE_SECONDS = 5.0
@@ -138,8 +140,18 @@ class Launch:
                 raise
             self.run([], endpoints, until)
             cache.refuse("the JVM did not start with it, and did without it")
-        if not options:
+        if options:
+            self.warm_later()
+        else:
             cache.build_later()
+
+    def warm_later(self) -> psutil.Process | None:
+        """Have the server plan what is asked first while nothing waits for it: see `memorygraph/warming.py`."""
+        if not is_switched_on(WARMING) or getattr(sys, "frozen", False):
+            return None
+        with contextlib.suppress(OSError), (self.files.logs / "warming.log").open("wb") as output:
+            return server_process.spawn_behind("memorygraph.warming", [str(self.files.folder)], output)
+        return None
 
     def run(self, options: list[str], endpoints: Endpoints, until: float) -> None:
         """Start the JVM and wait until the server answers; if it does not, end the JVM."""

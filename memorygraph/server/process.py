@@ -14,7 +14,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import psutil
@@ -23,8 +25,7 @@ from memorygraph.errors import ConnectionError
 from memorygraph.server.settings import HOST
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 MAIN_CLASS = "org.neo4j.server.Neo4jCommunity"
 PID_FILE = "server.pid"
@@ -93,6 +94,19 @@ def spawn(
     )
     child.returncode = 0  # else its destructor warns about a child that still runs
     return psutil.Process(child.pid)
+
+
+def spawn_behind(module: str, given: Sequence[str], output: IO[bytes]) -> psutil.Process:
+    """Start a module of the package that works behind what the user does, and outlives this process."""
+    process = spawn([sys.executable, "-m", module, *given], Path(__file__).resolve().parents[2], output, environment())
+
+    def reap() -> None:
+        with contextlib.suppress(psutil.Error):
+            process.wait()
+
+    # If this process lives longer than the child, it must not keep it as a zombie.
+    threading.Thread(target=reap, daemon=True).start()
+    return process
 
 
 def background(seconds: int) -> Callable[[], object] | None:

@@ -8,9 +8,10 @@ Its first minute is one of three:
 - `at once`: `up`, `load`, and `down` right after.
 
 Then come `down` and the second `up`, and with `--answers` the first `load` and the first `recall` after it, each a
-process of its own. The load of the machine stands beside each time: other work on it makes them longer.
+process of its own; `--pause S` is how long a user thinks before that `load`. The load of the machine stands beside
+each time: other work on it makes them longer.
 
-    python -m tests.bench.fresh_homes [--quiet N] [--busy N] [--at-once N] [--answers]
+    python -m tests.bench.fresh_homes [--quiet N] [--busy N] [--at-once N] [--answers] [--pause S]
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ def main() -> None:
     for kind, count in (("quiet", 3), ("busy", 4), ("at-once", 3)):
         parser.add_argument(f"--{kind}", type=int, default=count)
     parser.add_argument("--answers", action="store_true")
+    parser.add_argument("--pause", type=float, default=0.0)
     given = parser.parse_args()
     kinds = ["quiet"] * given.quiet + ["busy"] * given.busy + ["at once"] * given.at_once
     artifacts = EmbeddedServer().artifacts
@@ -113,6 +115,7 @@ def main() -> None:
             exists, where = EmbeddedServer(home).describe_start_cache()
             said = f"{number:2} {kind:7} first up {first:5.1f} s, down {down:5.1f} s, second up {second:5.1f} s"
             if given.answers:
+                time.sleep(given.pause)
                 said += f", load {memorygraph(home, 'load', str(EXAMPLE)):4.1f} s"
                 said += f", recall {memorygraph(home, 'recall', 'Who led the flight software?'):4.1f} s"
             print(f"{said}; load of the machine {load:.1f}; cache {'there' if exists else where}", flush=True)

@@ -28,6 +28,8 @@ VARIABLES: dict[str, dict[str, str]] = {
         "Default: the platform's folder for user data.",
         "MEMORYGRAPH_AOT": "`off` starts Neo4j without the cache of its classes, and makes none: some 200 MB less, and a "
         "start that takes twice as long.",
+        "MEMORYGRAPH_WARMING": "`off` has the server plan nothing behind its start, so that it is idle at once; the first "
+        "load and the first recall then take seconds longer.",
     },
     "Models": {
         "OPENAI_API_KEY": "The key for the endpoint.",

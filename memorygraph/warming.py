@@ -1,0 +1,85 @@
+"""Has a server plan what is asked first, behind its start: `python -m memorygraph.warming HOME`.
+
+Java has just begun, and plans a query for seconds that it plans in milliseconds later: the first load waited for some
+two of them, the first recall for three. `server/launch.py` starts this where a start had its cache. It begins when the
+server has had nothing to do for a moment, looks again before each step, and leaves nothing in the database. Where the
+server is stopped meanwhile, it ends too, and starts none.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from memorygraph.client import MemoryGraph
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.connection import Connection
+from memorygraph.server import process as server_process
+from memorygraph.server.embedded import EmbeddedServer
+
+NAMESPACE = "memorygraph warming"
+MAX_IDLE_PERCENT = 30.0  # of one processor
+SAMPLE_S = 0.5
+IDLE_SAMPLES = 3  # before the first step: between two commands of a script there are fewer
+MAX_WAIT_S = 60.0
+
+_PROGRAM = """
+Node(node_id="a", name="a", data="b");
+Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=1);
+"""
+
+STEPS: tuple[Callable[[MemoryGraph], Any], ...] = (
+    lambda graph: graph.load(_PROGRAM, dry_run=True),
+    lambda graph: graph.recall("anything"),
+    lambda graph: graph.neighbours("a"),
+    lambda graph: graph.search("anything"),
+)
+"""What people do first, in this order; none of it stores anything."""
+
+
+def warm(home: Path) -> int:
+    """Take the steps on the running server of a home, and return how many were taken.
+
+    Example::
+
+        warm(Path("~/.local/share/memorygraph").expanduser())
+    """
+    server = EmbeddedServer(home)
+    status = server.find()
+    process = server_process.find_server(home)
+    if not status.running or process is None:
+        return 0
+    login = (status.username, server.password())
+    taken = 0
+    with Connection(str(status.bolt_uri), login, certificate=status.certificate_file) as connection:
+        graph = MemoryGraph(connection, NAMESPACE)
+        for step in STEPS:
+            if not await_idle(process, 1 if taken else IDLE_SAMPLES):
+                break
+            with suppress(NotFoundError):  # there is nothing in that namespace
+                step(graph)
+            taken += 1
+    return taken
+
+
+def await_idle(process: psutil.Process, samples: int) -> bool:
+    """Wait until a process has had nothing to do for so many samples; False where it has ended, or is busy for long."""
+    until = time.monotonic() + MAX_WAIT_S
+    quiet = 0
+    while quiet < samples and time.monotonic() < until:
+        try:
+            quiet = quiet + 1 if process.cpu_percent(SAMPLE_S) < MAX_IDLE_PERCENT else 0
+        except psutil.Error:
+            return False
+    return quiet >= samples
+
+
+if __name__ == "__main__":
+    with suppress(MemoryGraphError):  # the server was stopped
+        warm(Path(sys.argv[1]))

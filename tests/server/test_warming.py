@@ -1,0 +1,42 @@
+"""What a server plans behind its start: it leaves nothing, and starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memorygraph import EmbeddedServer, MemoryGraph, warming
+from memorygraph.server.launch import WARMING, Launch
+from memorygraph.server.server_home import ServerHome
+
+_ALL = "MATCH (node) RETURN count(node) AS nodes, COUNT { ()-->() } AS edges"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("quick_java")
+def test_each_step_is_taken_and_nothing_is_stored(make_server: Callable[[], EmbeddedServer]) -> None:
+    server = make_server()
+    with MemoryGraph.connect(server=server) as graph:
+        graph.load('Node(node_id="a", name="anything", data="b");')
+        before = graph.query(_ALL), graph.namespaces()
+        assert warming.warm(server.home) == len(warming.STEPS)
+        assert (graph.query(_ALL), graph.namespaces()) == before
+    server.down()
+    assert warming.warm(server.home) == 0
+    assert not server.find().running
+
+
+@pytest.mark.parametrize(("switch", "begins"), [("", True), ("on", True), ("off", False)])
+def test_it_works_behind_a_start_unless_it_is_switched_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str, begins: bool
+) -> None:
+    monkeypatch.setenv(WARMING, switch)
+    files = ServerHome(tmp_path)
+    files.logs.mkdir()
+    process = Launch(files, tmp_path, tmp_path).warm_later()
+    assert (process is not None) is begins
+    if process is not None:
+        process.wait(60)
+        assert (files.logs / "warming.log").read_text("utf-8") == ""  # no server, so nothing to do, and no traceback
