@@ -16,7 +16,10 @@ _ALL = "MATCH (node) RETURN count(node) AS nodes, COUNT { ()-->() } AS edges"
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_java")
-def test_each_step_is_taken_and_nothing_is_stored(make_server: Callable[[], EmbeddedServer]) -> None:
+def test_each_step_is_taken_and_nothing_is_stored(
+    make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NEO4J_URI", raising=False)
     server = make_server()
     with MemoryGraph.connect(server=server) as graph:
         graph.load('Node(node_id="a", name="anything", data="b");')
