@@ -19,8 +19,8 @@ import psutil
 
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.graph.connection import Connection
 from memorygraph.server import process as server_process
+from memorygraph.server.compacting import connect_running
 from memorygraph.server.embedded import EmbeddedServer
 
 NAMESPACE = "memorygraph warming"
@@ -50,14 +50,11 @@ def warm(home: Path) -> int:
 
         warm(Path("~/.local/share/memorygraph").expanduser())
     """
-    server = EmbeddedServer(home)
-    status = server.find()
     process = server_process.find_server(home)
-    if not status.running or process is None:
+    if process is None:
         return 0
-    login = (status.username, server.password())
     taken = 0
-    with Connection(str(status.bolt_uri), login, certificate=status.certificate_file) as connection:
+    with connect_running(EmbeddedServer(home)) as connection:
         graph = MemoryGraph(connection, NAMESPACE)
         for step in STEPS:
             if not await_idle(process, 1 if taken else IDLE_SAMPLES):

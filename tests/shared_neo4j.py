@@ -23,6 +23,7 @@ from memorygraph.server import settings
 from memorygraph.server.aot_cache import SWITCH, AotCache, is_switched_on
 from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
+from memorygraph.server.launch import WARMING
 from tests.names import store_every_name
 
 Address = tuple[str, tuple[str, str] | None]
@@ -32,7 +33,7 @@ Address = tuple[str, tuple[str, str] | None]
 RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
 
 # Servers of tests are used at once, by programs that do not wait for each other.
-os.environ.setdefault("MEMORYGRAPH_WARMING", "off")
+os.environ.setdefault(WARMING, "off")
 
 MIN_FREE_BYTES = 8 * 2**30
 

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import psutil
 
 from memorygraph.errors import (
     ConnectionError,
@@ -28,9 +29,6 @@ from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.installation import install
 from memorygraph.server.server_home import ServerHome, Workspace
 from memorygraph.server.settings import HOST, USERNAME, Endpoints, jvm_arguments
-
-if TYPE_CHECKING:
-    import psutil
 
 WARMING = "MEMORYGRAPH_WARMING"
 START_TIMEOUT_S = 120.0
@@ -149,7 +147,7 @@ class Launch:
         """Have the server plan what is asked first while nothing waits for it: see `memorygraph/warming.py`."""
         if not is_switched_on(WARMING) or getattr(sys, "frozen", False):
             return None
-        with contextlib.suppress(OSError), (self.files.logs / "warming.log").open("wb") as output:
+        with contextlib.suppress(OSError, psutil.Error), (self.files.logs / "warming.log").open("wb") as output:
             return server_process.spawn_behind("memorygraph.warming", [str(self.files.folder)], output)
         return None
 

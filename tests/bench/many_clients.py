@@ -31,6 +31,7 @@ from typing import Any
 import psutil
 
 from memorygraph import MemoryGraph
+from memorygraph.client import login
 from memorygraph.memory.values import Entity
 from tests.mcp_server.clients import call, over_http, serving_http
 
@@ -270,8 +271,7 @@ def main() -> None:
     with MemoryGraph.connect(namespace=namespace) as graph:
         fill(graph)
         token = uuid.uuid4().hex + uuid.uuid4().hex
-        login = (os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ["NEO4J_PASSWORD"])
-        with serving_http((os.environ["NEO4J_URI"], login), namespace, f"{namespace}={token}") as served:
+        with serving_http((os.environ["NEO4J_URI"], login()), namespace, f"{namespace}={token}") as served:
             processes = {"Neo4j": find_java(), "memorygraph serve": served.pid}
             for name, way in {
                 "driver": partial(over_driver, namespace=namespace),

@@ -1,9 +1,10 @@
 """What a checkpoint of LangGraph costs here, in its SQLite saver, and in its Postgres saver, in one run.
 
 A thread grows by one message a step. Each step is a `put` of the state and a `put_writes` of what came of it, as
-LangGraph does both; the times are those of `put`, the bytes of both. The raw write is one node in one transaction of
-the same driver, and the ratio that of a put to the raw write after it. SQLite and Postgres write each list whole, 15 GB
-for 10,000 steps: `--others N` limits their steps. POSTGRES_URI names an empty database.
+LangGraph does both; the times are those of `put`, the bytes of both (ours with those of the steps that warm Java up).
+The raw write is one node in one transaction of the same driver, and the ratio that of a put to the raw write after it.
+SQLite and Postgres write each list whole, 15 GB for 10,000 steps: `--others N` limits their steps. POSTGRES_URI names
+an empty database.
 
     python tests/bench/threads.py [--steps N …] [--others N]
 """

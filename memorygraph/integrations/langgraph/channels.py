@@ -138,9 +138,10 @@ class ChannelValues:
                 planned.inline[channel] = value
                 continue
             known, version = before.get(channel), versions.get(channel)
-            same = self._count_same(known, value) if known and isinstance(value, list) else 0
-            if isinstance(value, list) and value and all(isinstance(item, BaseMessage) for item in value[same:]):
-                planned.known[channel] = self._plan_list(planned.new, value, known, version, same)
+            items = value if isinstance(value, list) else []
+            same = self._count_same(known, items) if known else 0
+            if items and all(isinstance(item, BaseMessage) for item in items[same:]):
+                planned.known[channel] = self._plan_list(planned.new, items, known, version, same)
             elif known is not None and known.messages is None and version is not None and known.version == version:
                 planned.known[channel] = known
             else:
