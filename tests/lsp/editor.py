@@ -151,3 +151,11 @@ def in_editor(work: Callable[[Editor], Awaitable[Answer]], *arguments: str, **en
             await editor.stop()  # type: ignore[no-untyped-call]
 
     return asyncio.run(run())
+
+
+async def in_the_end(ask: Callable[[], Awaitable[Answer]], holds: Callable[[Answer], bool]) -> Answer:
+    """An answer of the graph, asked for until it holds: one that comes too late is left out of a hover."""
+    async with asyncio.timeout(MAX_SECONDS):
+        while not holds(answer := await ask()):
+            await asyncio.sleep(0.1)
+    return answer

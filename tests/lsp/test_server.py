@@ -15,7 +15,7 @@ from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.languages import LANGUAGES, parse
 from tests.cases import Case, read_cases
-from tests.lsp.editor import Editor, in_editor
+from tests.lsp.editor import Editor, in_editor, in_the_end
 
 WORLD = (
     "# Who knows whom\n"
@@ -360,20 +360,19 @@ def test_a_hover_shows_the_node_of_the_graph_and_its_last_change(tmp_path: Path,
 
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.ctx", text)
-        async with asyncio.timeout(20):  # the first answer may come too late, while the connection is opened
-            while "in the graph" not in ((found := await editor.hover(uri, 'from_node="')) or ""):
-                await asyncio.sleep(0.1)
+        found = await in_the_end(lambda: editor.hover(uri, 'from_node="'), lambda said: "in the graph" in (said or ""))
         assert found is not None
         assert "node `lovelace`, Ada \\[L\\]" in found
         assert "The first \\*programmer\\*" in found
         assert "created in revision 1" in found
-        unknown = await editor.hover(uri, 'to_node="')
-        assert unknown == "`lovelac` is neither in this file nor in the graph; did you mean `lovelace`, `lovelock`?"
-        assert {"lovelace", "lovelock"} <= {*await editor.complete(uri, 'to_node="lov')}
+        meant = "`lovelac` is neither in this file nor in the graph; did you mean `lovelace`, `lovelock`?"
+        await in_the_end(lambda: editor.hover(uri, 'to_node="'), lambda said: said == meant)
+        both = {"lovelace", "lovelock"}
+        await in_the_end(lambda: editor.complete(uri, 'to_node="lov'), both.issubset)
         alone = editor.open(tmp_path / "b.ctx", 'Edge(edge_id="x", from_node="lov')
-        assert await editor.complete(alone, 'from_node="lov') == ["lovelace", "lovelock"]
+        await in_the_end(lambda: editor.complete(alone, 'from_node="lov'), lambda ids: ids == sorted(both))
         other = editor.open(tmp_path / "a.pete", log)
-        assert "Ada" in ((await editor.hover(other, "= mem")) or "")
+        await in_the_end(lambda: editor.hover(other, "= mem"), lambda said: "Ada" in (said or ""))
 
     in_editor(work)
 
