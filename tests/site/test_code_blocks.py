@@ -24,6 +24,7 @@ from memorygraph.cli import cli
 from memorygraph.languages import LANGUAGES
 from memorygraph.memory.values import Entity
 from tests.code_examples import run_line
+from tests.examples import mostly_slow
 from tests.mcp_server.clients import Server, environment_of
 from tests.runtime.convo.model import scripted
 from tests.site.blocks import (
@@ -167,7 +168,7 @@ CONFIGURED = sorted(
 )
 
 
-@pytest.mark.parametrize("block", CONFIGURED, ids=lambda block: block.page)
+@pytest.mark.parametrize("block", mostly_slow(CONFIGURED, ordinary=1), ids=lambda block: block.page)
 def test_the_configuration_of_a_client_starts_a_server(block: Block, server: Server) -> None:
     [(_, entry)] = json.loads(block.text)["mcpServers"].items()
     ours = environment_of(server)

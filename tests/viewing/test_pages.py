@@ -16,9 +16,10 @@ from selenium.webdriver.support.ui import WebDriverWait
 from memorygraph import MemoryGraph, NotFoundError
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.browser.chromium import CHROMEDRIVER, CHROMIUM, chromium_options
+from tests.examples import amount, mostly_slow
 from tests.graph.test_namespaces import fill
 
-MANY = 5000
+MANY = amount(ordinary=500, whole=5000, long=5000)
 NARROW = 400  # pixels
 PATIENCE_S = 60
 CHROMIUM_IS_THERE = pytest.mark.skipif(not (CHROMIUM and CHROMEDRIVER), reason="there is no Chromium to look with")
@@ -184,7 +185,7 @@ def test_the_policy_stops_a_script_even_where_one_came_into_the_page(graph: Memo
 
 
 @CHROMIUM_IS_THERE
-@pytest.mark.parametrize("hostile", HOSTILE)
+@pytest.mark.parametrize("hostile", mostly_slow(HOSTILE, ordinary=3))
 def test_nothing_in_a_message_runs_or_hides_what_follows(graph: MemoryGraph, look: Look, hostile: str) -> None:
     history = graph.messages("hostile")
     call = {"id": hostile, "type": "function", "function": {"name": hostile, "arguments": hostile}}
@@ -206,7 +207,7 @@ def test_nothing_in_a_message_runs_or_hides_what_follows(graph: MemoryGraph, loo
 
 
 @CHROMIUM_IS_THERE
-def test_five_thousand_messages_are_shown_and_searched(graph: MemoryGraph, look: Look) -> None:
+def test_many_messages_are_shown_and_searched(graph: MemoryGraph, look: Look) -> None:
     said = [
         {"role": ("user", "assistant")[number % 2], "content": f"message number {number} of many, about tea"}
         for number in range(MANY)
@@ -214,8 +215,8 @@ def test_five_thousand_messages_are_shown_and_searched(graph: MemoryGraph, look:
     graph.messages("long").extend(said)
     page = look(graph.view_conversation("long"))
     assert page.execute_script("return document.querySelectorAll('article').length") == MANY
-    assert search(page, "number 4321 of") == "1 found"
-    assert texts(page, "article .text") == ["message number 4321 of many, about tea"]
+    assert search(page, f"number {MANY - 7} of") == "1 found"
+    assert texts(page, "article .text") == [f"message number {MANY - 7} of many, about tea"]
     assert search(page, "no such words") == "0 found"
     assert search(page, "about tea") == f"{MANY} found"
 
