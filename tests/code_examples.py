@@ -95,9 +95,10 @@ class CodeExample(Sectioned):
         *before, command = self.commands
         with self.prepared(before):
             shown = type_command(command)
+            if shown.exit_code and not self.replies:  # then it changed nothing, and there is no need to begin again
+                return _shown(shown, type_command(f"{command} --json"))
         with self.prepared(before):
-            document = json.loads(type_command(f"{command} --json").stdout)
-        return Shown(_of_problem(shown.stderr), frozenset(_codes_in(document)))
+            return _shown(shown, type_command(f"{command} --json"))
 
     @contextmanager
     def prepared(self, commands: Sequence[str]) -> Iterator[None]:
@@ -174,6 +175,10 @@ def write_what_they_say() -> None:
     for namespace in json.loads(type_command("memorygraph namespaces list --json").stdout):
         if re.fullmatch(NAMESPACE, namespace["name"]):
             type_command(f"memorygraph namespaces drop {namespace['name']} --yes")
+
+
+def _shown(text: Result, document: Result) -> Shown:
+    return Shown(_of_problem(text.stderr), frozenset(_codes_in(json.loads(document.stdout))))
 
 
 def _of_problem(stderr: str) -> str:

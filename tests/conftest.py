@@ -2,7 +2,7 @@
 
 Workers (pytest-xdist) run the files of tests side by side. They share what is expensive: the first that needs Neo4j
 starts it and stores every name (`tests/shared_neo4j.py`), and the process that started them stops it at the end.
-Namespaces keep the tests apart, and are left where they are: the database is thrown away.
+Namespaces keep the tests apart; those of a module are emptied after it.
 """
 
 from __future__ import annotations
@@ -130,6 +130,13 @@ def quick_java() -> Iterator[None]:
     """The servers that tests of this module start are quick to start, and not to run for hours."""
     with shared_neo4j.quick_java(Path(os.environ[RUN_FOLDER])):
         yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def emptied_namespaces() -> Iterator[None]:
+    """What a module has stored goes after it, and after its other fixtures."""
+    yield
+    SharedNeo4j(Path(os.environ[RUN_FOLDER])).clear_namespaces()
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import memorygraph
@@ -16,11 +17,17 @@ def part_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All of the syntax tree of a module."""
+    return tuple(ast.walk(ast.parse(path.read_text("utf-8"))))
+
+
 def imports(path: Path) -> list[str]:
     """The modules that a module imports, also where it does so within a function."""
-    tree = ast.parse(path.read_text("utf-8"))
-    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
-    return names + [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    nodes = nodes_of(path)
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    return names + [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
 
 
 def imports_between_parts() -> dict[str, set[str]]:

@@ -10,6 +10,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 import neo4j
@@ -59,6 +60,14 @@ _CLEAN_UP = (
     "WITH node LIMIT 5000 DETACH DELETE node RETURN count(*) AS deleted"
 )
 
+# A namespace that a test makes of another begins with the name of that.
+_CLEAR = """
+MATCH (node)
+WITH node, coalesce(node.namespace, node.name) AS name
+WHERE CASE WHEN name IS :: STRING NOT NULL THEN left(name, $size) IN $names ELSE false END
+DETACH DELETE node
+"""
+
 
 def folder_in_memory() -> Path | None:
     """Where files are kept in memory, if there is room: each commit would wait for a disk."""
@@ -98,9 +107,13 @@ def has_start_cache(run: Path) -> bool:
         return found is not None
 
 
+_made: list[str] = []
+
+
 def new_namespace() -> str:
-    """A name that no other namespace has; what is stored in it need not be deleted."""
-    return f"test-{RUN}-{uuid.uuid4().hex[:16]}"
+    """A name that no other namespace has; what is stored in it is deleted after the module (`clear_namespaces`)."""
+    _made.append(f"test-{RUN}-{uuid.uuid4().hex[:16]}")
+    return _made[-1]
 
 
 class SharedNeo4j:
@@ -133,6 +146,14 @@ class SharedNeo4j:
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
+    def clear_namespaces(self) -> None:
+        """Delete what this process has stored in namespaces: what looks at all nodes takes longer with each of them."""
+        if _made and self._known.exists():
+            uri, auth = self.address()
+            with suppress(neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):  # then it is only slower
+                _driver(uri, auth).execute_query(_CLEAR, size=len(_made[0]), names=_made)
+        _made.clear()
+
     def _clean_up(self) -> None:
         uri, auth = self.address()
         with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
@@ -147,6 +168,11 @@ class SharedNeo4j:
             status = embedded.up()
         assert status.bolt_uri
         return status.bolt_uri, (status.username, embedded.password())
+
+
+@cache
+def _driver(uri: str, auth: tuple[str, str] | None) -> neo4j.Driver:
+    return neo4j.GraphDatabase.driver(uri, auth=auth, max_connection_pool_size=1)
 
 
 def _given() -> Address | None:

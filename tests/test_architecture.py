@@ -16,7 +16,7 @@ from memorygraph.cli import _COMMANDS
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError
 from tests import async_stub
-from tests.modules import FILES, PACKAGE, imports, part_of
+from tests.modules import FILES, PACKAGE, imports, nodes_of, part_of
 
 # What a part may import: itself, and what stands in an earlier row.
 ROWS = (
@@ -106,15 +106,11 @@ def test_each_library_is_known_in_one_room_only(path: Path) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_no_cypher_stands_outside_the_library(path: Path) -> None:
-    strings = [
-        node.value
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
+    strings = [node.value for node in nodes_of(path) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     keywords = ("MATCH (", "MERGE (", "CREATE (", "UNWIND ", "DETACH DELETE")
     documentation = {
         ast.get_docstring(node, clean=False)
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes_of(path)
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
     }
     assert [s for s in strings if s not in documentation and any(k in s for k in keywords)] == []
@@ -130,7 +126,7 @@ UNGUARDED = re.compile(
 def test_json_is_read_in_one_place_which_checks_its_depth(path: Path) -> None:
     if path == PACKAGE / "json_text.py":
         return
-    calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+    calls = [node.func for node in nodes_of(path) if isinstance(node, ast.Call)]
     assert [name for name in map(ast.unparse, calls) if UNGUARDED.fullmatch(name)] == []
 
 
@@ -142,7 +138,7 @@ POSSESSIVE_GROUP = re.compile(r"\)(?:[*+?]|\{[0-9,]+\})\+")
 def test_possessive_groups_are_compiled_in_one_place(path: Path) -> None:
     if path == PACKAGE / "languages" / "engine" / "patterns.py":
         return
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.Call) and node.args and re.fullmatch(r"re\.[a-z]+", ast.unparse(node.func)):
             assert not POSSESSIVE_GROUP.search(ast.unparse(node.args[0])), f"line {node.lineno}"
             # The patterns of a language are made of those of its grammar, which has such groups.

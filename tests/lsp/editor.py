@@ -6,9 +6,10 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
@@ -16,6 +17,7 @@ from pygls.lsp.client import LanguageClient
 PROGRAM = shutil.which("memorygraph", path=str(Path(sys.executable).parent)) or "memorygraph"
 MAX_SECONDS = 30.0
 Answer = TypeVar("Answer")
+Work: TypeAlias = Callable[["Editor"], Awaitable[Answer]]
 
 
 class Editor(LanguageClient):
@@ -136,19 +138,31 @@ class Editor(LanguageClient):
         return text
 
 
-def in_editor(work: Callable[[Editor], Awaitable[Answer]], *arguments: str, **environment: str | None) -> Answer:
-    """Do something in an editor, and close it."""
+@asynccontextmanager
+async def opened(*arguments: str, **environment: str | None) -> AsyncIterator[Editor]:
+    """An editor with a language server of its own, which ends with it."""
+    editor = Editor()
+    await editor.launch(*arguments, **environment)
+    try:
+        yield editor
+    finally:
+        await editor.shutdown_async(None)
+        editor.exit(None)
+        await editor.stop()  # type: ignore[no-untyped-call]
+
+
+async def within(editor: Editor, work: Work[Answer]) -> Answer:
+    """Do something in an editor, in bounded time."""
+    async with asyncio.timeout(2 * MAX_SECONDS):
+        return await work(editor)
+
+
+def in_editor(work: Work[Answer], *arguments: str, **environment: str | None) -> Answer:
+    """Do something in an editor that is opened for it."""
 
     async def run() -> Answer:
-        editor = Editor()
-        await editor.launch(*arguments, **environment)
-        try:
-            async with asyncio.timeout(2 * MAX_SECONDS):
-                return await work(editor)
-        finally:
-            await editor.shutdown_async(None)
-            editor.exit(None)
-            await editor.stop()  # type: ignore[no-untyped-call]
+        async with opened(*arguments, **environment) as editor:
+            return await within(editor, work)
 
     return asyncio.run(run())
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import click.testing
 import pytest
+from anyio.from_thread import start_blocking_portal
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
@@ -15,7 +18,7 @@ from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.languages import LANGUAGES, parse
 from tests.cases import Case, read_cases
-from tests.lsp.editor import Editor, in_editor, in_the_end
+from tests.lsp.editor import Answer, Editor, Work, in_editor, in_the_end, opened, within
 
 WORLD = (
     "# Who knows whom\n"
@@ -80,6 +83,21 @@ def shown(problems: list[types.Diagnostic]) -> list[tuple[int, int, str, str]]:
     return [(one.range.start.line + 1, one.range.start.character + 1, one.message, str(one.code)) for one in errors]
 
 
+class Edit(Protocol):
+    """Does something in the editor that the tests of this module share, whose server knows no graph."""
+
+    def __call__(self, work: Work[Answer], /) -> Answer: ...
+
+
+@pytest.fixture(scope="module")
+def edit() -> Iterator[Edit]:
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(opened("--no-graph")) as editor,
+    ):
+        yield lambda work: portal.call(within, editor, work)
+
+
 CASES = [
     param
     for language in LANGUAGES
@@ -88,7 +106,7 @@ CASES = [
 ]
 
 
-def test_an_editor_says_the_very_words_of_check_of_every_case(tmp_path: Path) -> None:
+def test_an_editor_says_the_very_words_of_check_of_every_case(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> int:
         errors = 0
         for number, param in enumerate(CASES):
@@ -105,22 +123,22 @@ def test_an_editor_says_the_very_words_of_check_of_every_case(tmp_path: Path) ->
             errors += len(found)
         return errors
 
-    assert in_editor(work, "--no-graph") > 100
+    assert edit(work) > 100
 
 
-def test_a_warning_of_check_is_a_warning(tmp_path: Path) -> None:
+def test_a_warning_of_check_is_a_warning(tmp_path: Path, edit: Edit) -> None:
     text = "@exit\n@to a\n> node a\n> goto a"
 
     async def work(editor: Editor) -> list[types.Diagnostic]:
         return await editor.problems_now(editor.open(tmp_path / "a.convo", text))
 
     expected = MemoryGraph.find_warnings(text, "convo")
-    found = in_editor(work, "--no-graph")
+    found = edit(work)
     assert [(one.message, one.code) for one in found] == [(one.message, one.code) for one in expected]
     assert {one.severity for one in found} == {types.DiagnosticSeverity.Warning}
 
 
-def test_what_is_wrong_with_an_import_is_said_and_goes_when_the_file_is_saved(tmp_path: Path) -> None:
+def test_what_is_wrong_with_an_import_is_said_and_goes_when_the_file_is_saved(tmp_path: Path, edit: Edit) -> None:
     path = tmp_path / "main.convo"
     text = "@import ./other\n> define\n> node a\n> user\nHi\n> goto a\n"
     path.write_text(text)
@@ -133,13 +151,13 @@ def test_what_is_wrong_with_an_import_is_said_and_goes_when_the_file_is_saved(tm
         editor.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
         return before, await editor.problems_now(uri)
 
-    before, after = in_editor(work, "--no-graph")
+    before, after = edit(work)
     assert [one.code for one in before] == ["import-failed"]
     assert shown(before) == [(1, 1, "there is no file `./other` beside this one", "import-failed")]
     assert shown(after) == []
 
 
-def test_an_import_may_come_from_a_wider_folder_that_is_allowed(tmp_path: Path) -> None:
+def test_an_import_may_come_from_a_wider_folder_that_is_allowed(tmp_path: Path, edit: Edit) -> None:
     (tmp_path / "programs").mkdir()
     (tmp_path / "base.convo").write_text("> define\nx = 1\n")
     text = "@import ../base.convo\n> user\nHi\n"
@@ -147,12 +165,12 @@ def test_an_import_may_come_from_a_wider_folder_that_is_allowed(tmp_path: Path) 
     async def work(editor: Editor) -> list[types.Diagnostic]:
         return await editor.problems_now(editor.open(tmp_path / "programs" / "main.convo", text))
 
-    [refused] = in_editor(work, "--no-graph")
+    [refused] = edit(work)
     assert f"`--import-folder {tmp_path}`" in refused.message
     assert in_editor(work, "--no-graph", "--import-folder", str(tmp_path)) == []
 
 
-def test_a_hover_shows_the_declaration_and_an_unknown_id_offers_the_likeliest(tmp_path: Path) -> None:
+def test_a_hover_shows_the_declaration_and_an_unknown_id_offers_the_likeliest(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.ctx", WORLD)
         known = await editor.hover(uri, 'from_node="a')
@@ -163,10 +181,10 @@ def test_a_hover_shows_the_declaration_and_an_unknown_id_offers_the_likeliest(tm
         assert unknown == "`adm` is not declared in this file; did you mean `adam`, `ada`?"
         assert await editor.hover(uri, "# Who") is None
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
-def test_names_are_found_completed_and_renamed_in_contextscript(tmp_path: Path) -> None:
+def test_names_are_found_completed_and_renamed_in_contextscript(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.ctx", WORLD)
         await editor.problems_now(uri)
@@ -183,22 +201,22 @@ def test_names_are_found_completed_and_renamed_in_contextscript(tmp_path: Path) 
         editor.edit(uri, WORLD + "Edge(edge_id=")
         assert '"ada"' in await editor.complete(uri, "Edge(edge_id=")
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
 @pytest.mark.parametrize(
     ("before", "new"), [('from_node="', "adam"), ('from_node="', "no id"), ('verb="', "likes"), ("# Wh", "x")]
 )
-def test_a_rename_that_would_break_the_text_is_refused(tmp_path: Path, before: str, new: str) -> None:
+def test_a_rename_that_would_break_the_text_is_refused(tmp_path: Path, before: str, new: str, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.ctx", WORLD)
         with pytest.raises(JsonRpcException):
             await editor.rename(uri, new, before)
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
-def test_names_are_found_completed_and_renamed_in_agentscript(tmp_path: Path) -> None:
+def test_names_are_found_completed_and_renamed_in_agentscript(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.as", PROGRAM)
         await editor.problems_now(uri)
@@ -214,10 +232,10 @@ def test_names_are_found_completed_and_renamed_in_agentscript(tmp_path: Path) ->
         assert await editor.complete(uri, 'input: "Answ') == []
         assert {"return", "reply", "generate", "string"} <= {*await editor.complete(uri, "{\n", "return { text")}
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
-def test_names_are_found_completed_and_renamed_in_convo(tmp_path: Path) -> None:
+def test_names_are_found_completed_and_renamed_in_convo(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.convo", GRAPH)
         await editor.problems_now(uri)
@@ -232,10 +250,10 @@ def test_names_are_found_completed_and_renamed_in_convo(tmp_path: Path) -> None:
         assert await editor.complete(uri, "\nSay ") == []
         assert await editor.hover(uri, "= e") == "`eq` is a function of the language"
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
-def test_a_rename_follows_a_node_among_those_that_a_route_chooses_from(tmp_path: Path) -> None:
+def test_a_rename_follows_a_node_among_those_that_a_route_chooses_from(tmp_path: Path, edit: Edit) -> None:
     text = "@to auto second, third\n> node first\n@to next\n> node second\n> node third\n> goto first\n"
 
     async def work(editor: Editor) -> None:
@@ -243,10 +261,10 @@ def test_a_rename_follows_a_node_among_those_that_a_route_chooses_from(tmp_path:
         assert await editor.rename(uri, "last", "> node th") == text.replace("third", "last")
         assert await editor.hover(uri, "@to ne") is None
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
-def test_names_are_found_completed_and_renamed_in_pete(tmp_path: Path) -> None:
+def test_names_are_found_completed_and_renamed_in_pete(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.pete", LOG)
         await editor.problems_now(uri)
@@ -256,10 +274,12 @@ def test_names_are_found_completed_and_renamed_in_pete(tmp_path: Path) -> None:
         assert "likes" in await editor.complete(uri, "travis li")
         assert await editor.outline(uri) == [("main", []), ("heat", [])]
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
-def test_answers_come_from_the_last_text_that_could_be_read_while_an_edit_is_under_way(tmp_path: Path) -> None:
+def test_answers_come_from_the_last_text_that_could_be_read_while_an_edit_is_under_way(
+    tmp_path: Path, edit: Edit
+) -> None:
     broken = PROGRAM.replace("return reply.text", "\n\nreturn reply.text ) ( {{{")
 
     async def work(editor: Editor) -> None:
@@ -277,10 +297,10 @@ def test_answers_come_from_the_last_text_that_could_be_read_while_an_edit_is_und
         editor.edit(uri, PROGRAM)
         assert await editor.problems_now(uri) == []
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
-def test_only_the_last_of_many_edits_is_reported(tmp_path: Path) -> None:
+def test_only_the_last_of_many_edits_is_reported(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.ctx", WORLD)
         await editor.problems_now(uri)
@@ -293,10 +313,10 @@ def test_only_the_last_of_many_edits_is_reported(tmp_path: Path) -> None:
         await asyncio.sleep(1)
         assert editor.problems[uri][-1].version == editor.versions[uri]
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
-def test_places_are_counted_in_utf_16(tmp_path: Path) -> None:
+def test_places_are_counted_in_utf_16(tmp_path: Path, edit: Edit) -> None:
     text = 'Node(node_id="a", name="😀", data=""); Node(node_id="b", name="B", data="", date="");\n'
 
     async def work(editor: Editor) -> None:
@@ -305,7 +325,7 @@ def test_places_are_counted_in_utf_16(tmp_path: Path) -> None:
         assert problem.range.start == editor.place(uri, 'data="", ')
         assert await editor.rename(uri, "c", 'Node(node_id="', 'b"') == text.replace('"b"', '"c"')
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
 @pytest.mark.parametrize(
@@ -330,24 +350,24 @@ def test_places_are_counted_in_utf_16(tmp_path: Path) -> None:
     ],
 )
 def test_a_text_is_formatted_and_says_the_same_with_its_comments(
-    tmp_path: Path, name: str, text: str, formatted: str
+    tmp_path: Path, name: str, text: str, formatted: str, edit: Edit
 ) -> None:
     async def work(editor: Editor) -> str | None:
         return await editor.format(editor.open(tmp_path / name, text))
 
     language = next(one.name for one in LANGUAGES.values() if name.endswith(one.extension))
-    assert in_editor(work, "--no-graph") == formatted
+    assert edit(work) == formatted
     assert parse(formatted, language).statements == parse(text, language).statements
 
 
-def test_a_file_in_another_language_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_in_another_language_is_left_alone(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.txt", "Node(")
         with pytest.raises(JsonRpcException, match="not an open script"):
             await editor.outline(uri)
         assert uri not in editor.problems
 
-    in_editor(work, "--no-graph")
+    edit(work)
 
 
 def test_a_hover_shows_the_node_of_the_graph_and_its_last_change(tmp_path: Path, environment: str) -> None:

@@ -77,9 +77,9 @@ def test_recall_takes_the_filters_of_the_client(graph: MemoryGraph, server: Serv
     run(work)
 
 
-def test_what_exists_is_merged_and_each_outcome_is_said(graph: MemoryGraph, server: Server) -> None:
+def test_what_exists_is_merged_and_each_outcome_is_said(graph: MemoryGraph) -> None:
     async def work() -> None:
-        async with over_stdio(server, graph.namespace) as client:
+        async with mcp.Client(build_server(graph)) as client:
             first = {"name": "A", "entityType": "t", "observations": ["x"]}
             await call(client, "create_entities", entities=[first])
             again = await client.call_tool("create_entities", {"entities": [{**first, "observations": ["x", "y"]}]})
@@ -193,9 +193,9 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
     run(work)
 
 
-def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph, server: Server) -> None:
+def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph) -> None:
     async def work() -> list[Any]:
-        async with over_stdio(server, graph.namespace) as client:
+        async with mcp.Client(build_server(graph)) as client:
             return list((await client.list_tools()).tools)
 
     tools = {tool.name: tool for tool in run(work)}
@@ -300,12 +300,12 @@ def test_a_client_that_asks_for_progress_hears_how_far_a_program_is(graph: Memor
     assert heard == [(2.0, "rows written"), (1.0, "agent")]
 
 
-def test_resources_and_prompts_can_be_read(graph: MemoryGraph, server: Server) -> None:
+def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="ada", name="Ada Lovelace", data="[1] x");')
     graph.messages("talk 1").append({"role": "user", "content": "Hello"})
 
     async def work() -> None:
-        async with over_stdio(server, graph.namespace) as client:
+        async with mcp.Client(build_server(graph)) as client:
             for uri, wanted in {
                 "memory://overview": "Ada Lovelace",
                 "memory://entity/Ada%20Lovelace": "[1] x",
@@ -328,10 +328,10 @@ def test_resources_and_prompts_can_be_read(graph: MemoryGraph, server: Server) -
     run(work)
 
 
-def test_what_a_client_wrote_is_in_the_history_and_can_be_undone(graph: MemoryGraph, server: Server) -> None:
+def test_what_a_client_wrote_is_in_the_history_and_can_be_undone(graph: MemoryGraph) -> None:
     async def work() -> None:
         client_info = Implementation(name="a client", version="1")
-        async with over_stdio(server, graph.namespace, client_info=client_info) as client:
+        async with mcp.Client(build_server(graph), client_info=client_info) as client:
             await call(client, "create_entities", entities=[{"name": "A", "type": "t", "observations": ["x"]}])
             await call(client, "delete_entities", entityNames=["A"])
             revisions = (await call(client, "revisions"))["revisions"]
