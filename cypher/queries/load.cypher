@@ -46,6 +46,23 @@ CALL () {
 }
 RETURN nodes, edges;
 
+// name: any-taken
+// Whether one of the ids that a program declares is that of a node or an edge, or one of the nodes that its edges need
+// that of an edge. It is asked before the program is written: an index is read faster while its transaction has written
+// nothing. Parameters: namespace, declared, needed.
+RETURN EXISTS {
+    UNWIND $declared AS id
+    MATCH (node:Node {namespace: $namespace, id: id})
+    USING INDEX SEEK node:Node(namespace, id)
+    RETURN node
+  }
+  OR EXISTS {
+    UNWIND $declared + $needed AS id
+    MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+    USING INDEX SEEK edge:EDGE(namespace, id)
+    RETURN edge
+  } AS taken;
+
 // name: any-node
 // A row if the namespace has a node: without one it has no edge either, and no id is stored. Parameters: namespace.
 MATCH (node:Node {namespace: $namespace})

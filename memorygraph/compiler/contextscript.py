@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 from memorygraph.collection import without_collection
 from memorygraph.compiler.symbols import Kind, Stored, Symbol, SymbolTable
@@ -90,7 +90,75 @@ def declares_each_once(program: syntax.ContextScriptProgram) -> bool:
 
 def find_problems(program: syntax.ContextScriptProgram) -> Sequence[Problem]:
     """What is wrong with a program, as far as that can be told without a database."""
+    declared = find_declarations(program)
+    if declared is not None and all(map(syntax.is_identifier, declared.ends)):
+        return program.problems
     return compile_program(program, None).problems
+
+
+class NewElements(NamedTuple):
+    """The queries of a program for a graph that has no id that it declares, and all nodes that its edges need."""
+
+    queries: tuple[Query, ...]
+    declared: list[str]
+    needed: list[str]
+
+
+def compile_new(program: syntax.ContextScriptProgram, *, namespace: str, token: str) -> NewElements | None:
+    """Compile a program as one whose ids are all new, without looking for them; None where it does more than declare.
+
+    It may be stored so if nothing has an id that it declares, no edge has one that it needs, and the queries create as
+    many elements as it declares: they leave out an edge whose ends are not there.
+    """
+    declared = find_declarations(program)
+    if declared is None or program.problems or program.unread:
+        return None
+    batch = _Batch()
+    for node, statement in declared.nodes.items():
+        batch.new_nodes[node] = {"id": node, "name": statement.name, "data": statement.data}
+    for edge, declaration in declared.edges.items():
+        batch.new_edges[edge] = {
+            "id": edge,
+            "from_node": declaration.from_node,
+            "to_node": declaration.to_node,
+            "verb": declaration.verb,
+            "weight": declaration.weight,
+        }
+    queries = tuple(batch.queries(namespace, token))
+    return NewElements(queries, [*declared.nodes, *declared.edges], list(declared.ends))
+
+
+class Declarations(NamedTuple):
+    """The declarations of a program by their ids, and the nodes that edges need and the program does not declare."""
+
+    nodes: dict[str, syntax.NodeDeclaration]
+    edges: dict[str, syntax.EdgeDeclaration]
+    ends: set[str]
+
+
+def find_declarations(program: syntax.ContextScriptProgram) -> Declarations | None:
+    """Find what a program declares, if it does nothing else and agrees with itself.
+
+    Each id is declared once, with all its arguments, and a node before the edges that use it.
+    """
+    declared = Declarations({}, {}, set())
+    nodes, edges, ends = declared
+    for statement in program.statements:
+        if isinstance(statement, syntax.EdgeDeclaration):
+            source, target = statement.from_node, statement.to_node
+            if source is None or target is None or statement.verb is None or statement.weight is None:
+                return None
+            edges[statement.edge_id] = statement
+            if source not in nodes:
+                ends.add(source)
+            if target not in nodes:
+                ends.add(target)
+        elif isinstance(statement, syntax.NodeDeclaration) and not (statement.name is None or statement.data is None):
+            nodes[statement.node_id] = statement
+        else:
+            return None
+    each_once = len(nodes) + len(edges) == len(program.statements) and nodes.keys().isdisjoint(edges)
+    return declared if each_once and ends.isdisjoint(nodes) and ends.isdisjoint(edges) else None
 
 
 def mentioned(program: syntax.ContextScriptProgram) -> list[str]:

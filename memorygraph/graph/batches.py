@@ -1,20 +1,23 @@
 """Loading and deleting what is too large for one transaction: batch by batch, resuming where it stopped.
 
+The file is read twice: checked as a whole, then stored. While one batch is stored, a thread reads and compiles the one
+after the next. It compiles it for a graph that has none of its ids, so that nothing has to be looked up before it is
+sent; where the graph has one, the batch is loaded as any other program, and so is the next.
+
 Each batch stores, in its transaction, the number and the digest of all statements so far. A rerun finds the longest
-stored beginning and continues after it, even if the rest was corrected or the batches have another size. While one
-batch is stored, a thread reads the one after the next.
+stored beginning and continues after it, even if the rest was corrected or the batches have another size.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from memorygraph.compiler import compile_program
+from memorygraph.compiler import NewElements, find_problems
 from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError, Source
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.writes import COUNTS
@@ -46,28 +49,28 @@ def load_batches(
     total, resumed_after, former = find_stored_prefix(programs(), known)
     if checked is not None:
         checked(total)
-    prefix = _Prefix()
     report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name, resumed_after=resumed_after)
-    with closing(read_ahead(programs())) as stream:
-        ahead = next(stream, None)
+    is_new = True  # whether a batch is taken for new: where the last one was
+    with closing(read_ahead(prepare_batches(programs(), resumed_after, loader.compile_new))) as batches:
+        ahead = next(batches, None)
         while ahead is not None:
-            (program, text), ahead = ahead, next(stream, None)  # the last program closes the load
-            rest = program.statements[max(0, resumed_after - prefix.statements) :]
-            prefix.extend(len(program.statements), text)
-            if rest or ahead is None:
-                checkpoint = {"program": prefix.digest, "former": former, "statements": prefix.statements}
+            batch, ahead = ahead, next(batches, None)  # the last batch closes the load
+            if batch.program.statements or ahead is None:
+                checkpoint = {"program": batch.digest, "former": former, "statements": batch.end}
                 last = loader.namespace.query("load/save-checkpoint", **checkpoint)
                 if ahead is None:
                     last = loader.namespace.query("load/forget-checkpoint", program=former)
+                new = batch.new if is_new else None
                 try:
-                    batch = loader.load(replace(program, statements=rest), closing=(last,), provenance=provenance)
+                    stored = loader.load(batch.program, new=new, closing=(last,), provenance=provenance)
                 except ScriptError as error:
                     error.stored_statements = resumed_after + report.statements
                     raise
-                report = add_reports(report, batch)
-                former = prefix.digest
+                is_new = stored.nodes_created + stored.edges_created == stored.statements
+                report = add_reports(report, stored)
+                former = batch.digest
             if progress is not None:
-                progress(len(program.statements))
+                progress(batch.size)
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 
@@ -82,18 +85,42 @@ def delete_in_batches(loader: Loader, identifier: str, batch: int) -> LoadReport
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 
-def read_ahead(programs: Iterable[ContextScriptProgram]) -> Generator[tuple[ContextScriptProgram, bytes], None, None]:
-    """Yield programs, each with the canonical text of its statements; a thread makes the next meanwhile."""
-    source = iter(programs)
+@dataclass(frozen=True)
+class PreparedBatch:
+    """A batch of so many statements: what of it is to be stored, and the same compiled by `compile_new`.
 
-    def read() -> tuple[ContextScriptProgram, bytes] | None:
-        program = next(source, None)
-        return None if program is None else (program, "".join(map(print_statement, program.statements)).encode())
+    `end` and `digest` are the number and the digest of all statements up to its end.
+    """
 
+    size: int
+    program: ContextScriptProgram
+    new: NewElements | None
+    end: int
+    digest: str
+
+
+def prepare_batches(
+    programs: Iterable[ContextScriptProgram],
+    resumed_after: int,
+    compile_new: Callable[[ContextScriptProgram], NewElements | None],
+) -> Iterator[PreparedBatch]:
+    """Yield the batches of these programs, without the statements that are stored already."""
+    prefix = _Prefix()
+    for program in programs:
+        size = len(program.statements)
+        rest = replace(program, statements=program.statements[max(0, resumed_after - prefix.statements) :])
+        prefix.extend(size, "".join(map(print_statement, program.statements)).encode())
+        del program  # it is not held while the batch is
+        yield PreparedBatch(size, rest, compile_new(rest), prefix.statements, prefix.digest)
+        del rest
+
+
+def read_ahead(source: Iterator[PreparedBatch]) -> Generator[PreparedBatch, None, None]:
+    """Yield batches; a thread makes the next meanwhile."""
     with ThreadPoolExecutor(1, "memorygraph-reading") as reading:
-        coming = reading.submit(read)
+        coming = reading.submit(next, source, None)
         while (found := coming.result()) is not None:
-            coming = reading.submit(read)
+            coming = reading.submit(next, source, None)
             yield found
             del found  # it is not held while the next one is waited for
 
@@ -124,7 +151,7 @@ def find_stored_prefix(
     stored = (0, "")
     counts = {count for count, _ in checkpoints}
     for program in programs:
-        problems += compile_program(program, None).problems[: MAX_PROBLEMS - len(problems)]
+        problems += find_problems(program)[: MAX_PROBLEMS - len(problems)]
         if not counts or prefix.statements >= max(counts):  # no later beginning is stored
             prefix.statements += len(program.statements)
             continue

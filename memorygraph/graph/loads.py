@@ -12,21 +12,36 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from memorygraph.compiler import Compiled, Stored, compile_in_parts, compile_program, declares_each_once, mentioned
+from memorygraph.compiler import (
+    Compiled,
+    NewElements,
+    Stored,
+    compile_in_parts,
+    compile_new,
+    compile_program,
+    declares_each_once,
+    mentioned,
+)
 from memorygraph.errors import Problem, ScriptError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.graph.sizes import MIN_LARGE_STATEMENTS, read_memory_limit, refuse_too_large
+from memorygraph.graph.sizes import MIN_LARGE_STATEMENTS, NEW_EDGE_BYTES, read_memory_limit, refuse_too_large
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import ContextScriptProgram, EdgeDeclaration, NodeDeclaration
 from memorygraph.query import Query
 from memorygraph.sentences import Sentence, count_of, counted
 
 MAX_STATEMENTS_UNDER_LOCK = 100  # compiled in a millisecond, which is less than another round trip
+MIN_NEW_STATEMENTS = 2
+
+
+class _NotNew(Exception):  # noqa: N818 - control flow, not an error
+    """The graph is not as a program compiled by `compile_new` needs it; nothing was stored."""
 
 
 @dataclass(frozen=True)
@@ -167,12 +182,17 @@ class Loader:
         closing: tuple[Query, ...] = (),
         provenance: Provenance | None = None,
         check: Callable[[NamespaceTransaction], Sequence[Problem]] | None = None,
+        new: NewElements | None = None,
     ) -> LoadReport:
         """Store a program in one transaction, or, for a dry run, do all of it and roll back.
 
         `progress` is told the number of rows written, batch by batch. The transaction ends with the `closing` queries,
-        and begins with `check`, which finds what else is wrong with the program.
+        and begins with `check`, which finds what else is wrong with the program. `new` is the program compiled by
+        `compile_new`, and tried first.
         """
+        if new is not None:
+            with suppress(_NotNew):
+                return self._create(program, new, closing=closing, provenance=provenance)
         plan = ProgramPlan(self, program)
 
         def write(transaction: NamespaceTransaction, found: Stored) -> WriteResult:
@@ -199,6 +219,32 @@ class Loader:
             if plan.refused is None:
                 raise
             raise ScriptError(self.explain(program, plan.ids, plan.refused)) from error
+
+    def _create(
+        self,
+        program: ContextScriptProgram,
+        new: NewElements,
+        *,
+        closing: tuple[Query, ...],
+        provenance: Provenance | None,
+    ) -> LoadReport:
+        """Store a program as `compile_new` compiled it, or raise _NotNew."""
+        count = len(program.statements)
+        if count >= MIN_LARGE_STATEMENTS:
+            memory = read_memory_limit(self.namespace.connection)
+            if memory is not None and count * NEW_EDGE_BYTES > memory:  # it is measured otherwise
+                raise _NotNew
+
+        def write(transaction: NamespaceTransaction, _: Stored) -> WriteResult:
+            [row] = transaction.run("load/any-taken", declared=new.declared, needed=new.needed)
+            if row["taken"]:
+                raise _NotNew
+            counts = run_counted(transaction, new.queries, None)
+            if counts["nodes_created"] + counts["edges_created"] < count:
+                raise _NotNew
+            return WriteResult(counts)
+
+        return self.store(write, file=program.source.file, statements=count, closing=closing, provenance=provenance)
 
     def store(
         self,
@@ -257,6 +303,15 @@ class Loader:
         """Compile a program for this namespace, on what is stored of its ids."""
         namespace, token = self.namespace.name, self.namespace.token
         return compile_program(program, stored, namespace=namespace, token=token, suggest=suggest)
+
+    def compile_new(self, program: ContextScriptProgram) -> NewElements | None:
+        """Compile a program for this namespace as if all that it declares is new, or return None where it may not be.
+
+        One statement alone is looked up and written in one round trip.
+        """
+        if len(program.statements) < MIN_NEW_STATEMENTS:
+            return None
+        return compile_new(program, namespace=self.namespace.name, token=self.namespace.token)
 
     def plan_one_trip(self, program: ContextScriptProgram) -> OneTrip | None:
         """Plan a load of one declaration for one round trip; other programs have no such plan."""

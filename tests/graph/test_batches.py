@@ -43,6 +43,56 @@ def test_batches_of_any_size_give_the_same_graph_as_one_transaction(
     assert graph.export() == exported
 
 
+STORED = """
+Node(node_id="a", name="A", data="");
+Node(node_id="b", name="B", data="");
+Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=0.5);
+"""
+
+
+def _outcome(graph: MemoryGraph, path: Path, batch: int | None) -> str | list[str]:
+    """What is stored after a load on top of `STORED`, or else what was wrong, with its places."""
+    if graph.namespace in {info.name for info in graph.namespaces()}:
+        graph.drop_namespace(graph.namespace)
+    graph.load(STORED)
+    try:
+        graph.load_file(path, batch=batch)
+    except ScriptError as error:
+        return [str(problem) for problem in error.problems]
+    return graph.export()
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        'Node(node_id="a", name="AA", data="changed");',
+        'Edge(edge_id="e", from_node="b", to_node="a", verb="w", weight=1.0);',
+        'Node(node_id="e", name="E", data="");',
+        'Edge(edge_id="b", from_node="a", to_node="n1", verb="v", weight=0.5);',
+        'Edge(edge_id="new", from_node="e", to_node="n1", verb="v", weight=0.5);',
+        'Edge(edge_id="new", from_node="n1", to_node="ghost", verb="v", weight=0.5);',
+        'Edge(edge_id="new", from_node="n1", to_node="later", verb="v", weight=0.5);\n'
+        'Node(node_id="later", name="", data="");',
+        'Edge(edge_id="new", from_node="n1", to_node="e1", verb="v", weight=0.5);',
+        'Edge(edge_id="new", from_node="a", to_node="n1", verb="v", weight=0.5);\ndel(id="n0");',
+    ],
+)
+def test_a_batch_that_is_not_new_does_what_it_does_in_one_transaction(
+    graph: MemoryGraph, tmp_path: Path, last: str
+) -> None:
+    path = _file(tmp_path, _program(3) + last)
+    assert _outcome(graph, path, 100) == _outcome(graph, path, None)
+
+
+def test_an_edge_that_needs_a_node_with_the_id_of_an_edge_is_refused(graph: MemoryGraph, tmp_path: Path) -> None:
+    graph.load(STORED)
+    graph.query("MATCH ()-[edge:EDGE {namespace: $namespace}]->() SET edge.id = 'a'", write=True)
+    edge = 'Edge(edge_id="new", from_node="a", to_node="n1", verb="v", weight=0.5);'
+    with pytest.raises(ScriptError) as error:
+        graph.load_file(_file(tmp_path, _program(3) + edge), batch=100)
+    assert [(problem.line, problem.code) for problem in error.value.problems] == [(7, "ambiguous-id")]
+
+
 def test_only_a_batch_and_the_two_after_it_are_in_memory(graph: MemoryGraph) -> None:
     held: WeakSet[ContextScriptProgram] = WeakSet()
 
