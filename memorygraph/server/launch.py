@@ -44,6 +44,7 @@ ENDED_BY_NEO4J = 1  # a start that failed; a JVM that cannot even run Neo4j has 
 TELLING_MARKS = ("already in use", "cannot be read", "No space left", "Caused by:", " ERROR ", "Error", "Exception")
 MAX_LOG_END_BYTES = 1 << 20
 _DATABASE_FAILURE = "Failed to start DatabaseId"
+_DATABASE_IS_READY = re.compile(r"DatabaseId\{[0-9a-f]+\[neo4j\]\} is ready")
 _CAUSE = re.compile(r"^(?:Caused by: )?(?P<error>[\w.$]+\.(?P<kind>\w+)(?:: (?P<detail>.*))?)$", re.MULTILINE)
 _LOG_PREFIX = re.compile(r"^\S+ \S+ (INFO|WARN|ERROR) +")
 
@@ -155,12 +156,13 @@ class Launch:
         """Start the JVM and wait until the server answers; if it does not, end the JVM."""
         logs = self.files.logs
         write_private(self.files.jvm_arguments, jvm_arguments(self.class_path, logs, options))
-        log_before = log_size(logs / "neo4j.log")
+        log_before, debug_before = log_size(logs / "neo4j.log"), log_size(logs / "debug.log")
         console = logs / "console.log"
         process = server_process.start(self.java, self.files.folder, console)
         try:
             self.await_answer(process, endpoints, until)
-            self.require_database(process, endpoints)
+            if not database_is_ready(logs, debug_before):
+                self.require_database(process, endpoints)
         except _NotAnsweringError as error:
             # Asked before it is stopped, which would be an end too.
             has_ended = not server_process.is_alive(process)
@@ -189,13 +191,23 @@ class Launch:
         """Wait until a server answers and takes its password."""
         import memorygraph.graph.connection  # noqa: F401 - takes a while, and now the server does too
 
-        while not server_answers(process, endpoints):
-            if not server_process.is_alive(process):
-                raise _NotAnsweringError("Neo4j ended while it was starting")
-            if time.monotonic() > until:
-                raise _NotAnsweringError("Neo4j does not answer in time")
-            time.sleep(POLL_INTERVAL_S)
-        log_in(self.files, endpoints)
+        def wait_until(ready: Callable[[], bool]) -> None:
+            while not ready():
+                if not server_process.is_alive(process):
+                    raise _NotAnsweringError("Neo4j ended while it was starting")
+                if time.monotonic() > until:
+                    raise _NotAnsweringError("Neo4j does not answer in time")
+                time.sleep(POLL_INTERVAL_S)
+
+        def takes_login() -> bool:
+            with contextlib.suppress(_NotAnsweringError):
+                log_in(self.files, endpoints)
+                return True
+            return False
+
+        # HTTP comes last, and the first login takes a server a while: it starts HTTP meanwhile.
+        wait_until(lambda: server_process.listens(process, endpoints.bolt) and takes_login())
+        wait_until(lambda: server_answers(process, endpoints))
 
 
 def find_problem(files: ServerHome, endpoints: Endpoints) -> str | None:
@@ -212,6 +224,16 @@ def find_problem(files: ServerHome, endpoints: Endpoints) -> str | None:
             except DatabaseUnavailableError as error:
                 return find_database_failure(files.logs) or str(error)
     return None
+
+
+def database_is_ready(logs: Path, log_before: int) -> bool:
+    """Tell whether Neo4j's log says that the database has started; where it does not, a query finds out.
+
+    That query is the first of a cold server, which plans it for most of a second.
+    """
+    log = logs / "debug.log"
+    lines = read_log_lines(log, log_before if log_size(log) >= log_before else 0)
+    return any(_DATABASE_IS_READY.search(line) for line in lines)
 
 
 def find_database_failure(logs: Path) -> str | None:

@@ -31,6 +31,10 @@ TEST_ONLY = frozenset(
     }
 )
 
+# Neo4j needs it to make certificates of its own. Where it is on the class path, Java makes all of it at each start, as
+# it looks for providers of cryptography that its runtime lacks, and Netty does at the first connection: a second.
+NOT_USED = frozenset(f"org.bouncycastle:{name}-jdk18on" for name in ("bcpkix", "bcprov", "bcutil"))
+
 
 def write_lock(path: Path = LOCK_FILE) -> Lock:
     """Resolve, download and pin everything that `ROOTS` need."""
@@ -59,7 +63,7 @@ def resolve_coordinates(context: MavenContext) -> set[str]:
     return {
         ":".join(filter(None, (group, name, version, classifier)))
         for group, name, version, classifier, _packaging in keys
-        if f"{group}:{name}" not in TEST_ONLY
+        if f"{group}:{name}" not in TEST_ONLY | NOT_USED
     }
 
 
