@@ -52,14 +52,14 @@ Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=0.5);
 
 def _outcome(graph: MemoryGraph, path: Path, batch: int | None) -> str | list[str]:
     """What is stored after a load on top of `STORED`, or else what was wrong, with its places."""
-    if graph.namespace in {info.name for info in graph.namespaces()}:
-        graph.drop_namespace(graph.namespace)
     graph.load(STORED)
     try:
         graph.load_file(path, batch=batch)
+        return graph.export()
     except ScriptError as error:
         return [str(problem) for problem in error.problems]
-    return graph.export()
+    finally:
+        graph.drop_namespace(graph.namespace)
 
 
 @pytest.mark.parametrize(
