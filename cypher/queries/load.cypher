@@ -47,17 +47,17 @@ CALL () {
 RETURN nodes, edges;
 
 // name: any-taken
-// Whether one of the ids that a program declares is that of a node or an edge, or one of the nodes that its edges need
-// that of an edge. It is asked before the program is written: an index is read faster while its transaction has written
-// nothing. Parameters: namespace, declared, needed.
+// Whether a node has the id of an edge that a program declares, or an edge that of a node that it declares or needs. That
+// no node has the id of another, and no edge, the constraints say when it is created. It is asked before anything is
+// written: an index is read faster while its transaction has written nothing. Parameters: namespace, nodes, edges, needed.
 RETURN EXISTS {
-    UNWIND $declared AS id
+    UNWIND $edges AS id
     MATCH (node:Node {namespace: $namespace, id: id})
     USING INDEX SEEK node:Node(namespace, id)
     RETURN node
   }
   OR EXISTS {
-    UNWIND $declared + $needed AS id
+    UNWIND $nodes + $needed AS id
     MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
     USING INDEX SEEK edge:EDGE(namespace, id)
     RETURN edge

@@ -100,15 +100,17 @@ class NewElements(NamedTuple):
     """The queries of a program for a graph that has no id that it declares, and all nodes that its edges need."""
 
     queries: tuple[Query, ...]
-    declared: list[str]
+    nodes: list[str]
+    edges: list[str]
     needed: list[str]
 
 
 def compile_new(program: syntax.ContextScriptProgram, *, namespace: str, token: str) -> NewElements | None:
     """Compile a program as one whose ids are all new, without looking for them; None where it does more than declare.
 
-    It may be stored so if nothing has an id that it declares, no edge has one that it needs, and the queries create as
-    many elements as it declares: they leave out an edge whose ends are not there.
+    It may be stored so if no edge has the id of one of its `nodes` or of those `needed`, no node that of one of its
+    `edges`, and the queries create as many elements as it declares. They leave out an edge whose ends are not there,
+    and the constraints refuse a second node or edge of one id.
     """
     declared = find_declarations(program)
     if declared is None or program.problems or program.unread:
@@ -125,7 +127,7 @@ def compile_new(program: syntax.ContextScriptProgram, *, namespace: str, token: 
             "weight": declaration.weight,
         }
     queries = tuple(batch.queries(namespace, token))
-    return NewElements(queries, [*declared.nodes, *declared.edges], list(declared.ends))
+    return NewElements(queries, [*declared.nodes], [*declared.edges], [*declared.ends])
 
 
 class Declarations(NamedTuple):

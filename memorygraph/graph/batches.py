@@ -1,7 +1,7 @@
 """Loading and deleting what is too large for one transaction: batch by batch, resuming where it stopped.
 
-The file is read twice: checked as a whole, then stored. While one batch is stored, a thread reads and compiles the one
-after the next. It compiles it for a graph that has none of its ids, so that nothing has to be looked up before it is
+The file is read twice: checked as a whole, then stored. While one batch is stored, a thread reads and compiles the
+next. It compiles it for a graph that has none of its ids, so that nothing has to be looked up before it is
 sent; where the graph has one, the batch is loaded as any other program, and so is the next.
 
 Each batch stores, in its transaction, the number and the digest of all statements so far. A rerun finds the longest
@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
+from memorygraph.collection import without_collection
 from memorygraph.compiler import NewElements, find_problems
 from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError, Source
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
@@ -52,17 +53,17 @@ def load_batches(
     report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name, resumed_after=resumed_after)
     is_new = True  # whether a batch is taken for new: where the last one was
     with closing(read_ahead(prepare_batches(programs(), resumed_after, loader.compile_new))) as batches:
-        ahead = next(batches, None)
-        while ahead is not None:
-            batch, ahead = ahead, next(batches, None)  # the last batch closes the load
-            if batch.program.statements or ahead is None:
+        for batch in batches:
+            is_last = batch.end >= total
+            if batch.program.statements or is_last:
                 checkpoint = {"program": batch.digest, "former": former, "statements": batch.end}
                 last = loader.namespace.query("load/save-checkpoint", **checkpoint)
-                if ahead is None:
+                if is_last:
                     last = loader.namespace.query("load/forget-checkpoint", program=former)
-                new = batch.new if is_new else None
                 try:
-                    stored = loader.load(batch.program, new=new, closing=(last,), provenance=provenance)
+                    stored = loader.load(
+                        batch.program, new=batch.new if is_new else None, closing=(last,), provenance=provenance
+                    )
                 except ScriptError as error:
                     error.stored_statements = resumed_after + report.statements
                     raise
@@ -71,6 +72,7 @@ def load_batches(
                 former = batch.digest
             if progress is not None:
                 progress(batch.size)
+            del batch  # it is not held while the next one is waited for
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 
@@ -106,13 +108,18 @@ def prepare_batches(
 ) -> Iterator[PreparedBatch]:
     """Yield the batches of these programs, without the statements that are stored already."""
     prefix = _Prefix()
-    for program in programs:
-        size = len(program.statements)
-        rest = replace(program, statements=program.statements[max(0, resumed_after - prefix.statements) :])
-        prefix.extend(size, "".join(map(print_statement, program.statements)).encode())
-        del program  # it is not held while the batch is
-        yield PreparedBatch(size, rest, compile_new(rest), prefix.statements, prefix.digest)
-        del rest
+    source = iter(programs)
+    while True:
+        with without_collection():
+            program = next(source, None)
+            if program is None:
+                return
+            rest = replace(program, statements=program.statements[max(0, resumed_after - prefix.statements) :])
+            prefix.extend(len(program.statements), "".join(map(print_statement, program.statements)).encode())
+            batch = PreparedBatch(len(program.statements), rest, compile_new(rest), prefix.statements, prefix.digest)
+            del program, rest
+        yield batch
+        del batch  # it is not held while the next one is read
 
 
 def read_ahead(source: Iterator[PreparedBatch]) -> Generator[PreparedBatch, None, None]:

@@ -27,7 +27,7 @@ from memorygraph.compiler import (
     declares_each_once,
     mentioned,
 )
-from memorygraph.errors import Problem, ScriptError
+from memorygraph.errors import ConflictError, Problem, ScriptError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.sizes import MIN_LARGE_STATEMENTS, NEW_EDGE_BYTES, read_memory_limit, refuse_too_large
@@ -236,7 +236,7 @@ class Loader:
                 raise _NotNew
 
         def write(transaction: NamespaceTransaction, _: Stored) -> WriteResult:
-            [row] = transaction.run("load/any-taken", declared=new.declared, needed=new.needed)
+            [row] = transaction.run("load/any-taken", nodes=new.nodes, edges=new.edges, needed=new.needed)
             if row["taken"]:
                 raise _NotNew
             counts = run_counted(transaction, new.queries, None)
@@ -244,7 +244,11 @@ class Loader:
                 raise _NotNew
             return WriteResult(counts)
 
-        return self.store(write, file=program.source.file, statements=count, closing=closing, provenance=provenance)
+        file = program.source.file
+        try:
+            return self.store(write, file=file, statements=count, closing=closing, provenance=provenance)
+        except ConflictError as error:  # a constraint: one of the ids is stored
+            raise _NotNew from error
 
     def store(
         self,

@@ -56,14 +56,14 @@ def test_a_program_of_new_ids_compiles_to_the_same_without_a_look_at_the_graph(
     if new is not None:
         looked_up = compile_program(program, Stored(frozenset(new.needed)), namespace="n", token="t")
         assert (new.queries, looked_up.problems, looked_up.warnings) == (looked_up.queries, (), ())
-        assert set(new.declared).isdisjoint(new.needed)
+        assert len({*new.nodes, *new.edges, *new.needed}) == len(statements) + len(new.needed)
 
 
 def test_declarations_of_new_ids_are_compiled_without_a_look_at_the_graph() -> None:
     text = 'Node(node_id="a", name="A", data=""); Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=0.5);'
     new = compile_new(parse(text), namespace="n", token="t")
     assert new is not None
-    assert (new.declared, new.needed, len(new.queries)) == (["a", "e"], ["b"], 2)
+    assert (new.nodes, new.edges, new.needed, len(new.queries)) == (["a"], ["e"], ["b"], 2)
 
 
 @given(PROGRAMS)

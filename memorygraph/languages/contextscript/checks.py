@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import Any, NamedTuple, get_args
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from memorygraph.errors import MAX_PROBLEMS, Span
 from memorygraph.languages.contextscript.syntax import (
@@ -124,7 +124,8 @@ class Builder:
 
     def __init__(self, *, strict: bool) -> None:
         tokens = Tokens(strict=strict)
-        self._classes = {cls.__name__: cls for cls in STATEMENTS}
+        # What `model_validate` calls, which takes half as long again.
+        self._validate = {cls.__name__: TypeAdapter(cls).validator.validate_python for cls in STATEMENTS}
         self._fields = {cls.__name__: read_fields(cls, tokens) for cls in STATEMENTS}
         # Scripts repeat a few lists of arguments; how to read the tokens of each is looked up once.
         self._readers: dict[tuple[str, tuple[str, ...]], list[Callable[[str], Any]]] = {}
@@ -141,9 +142,10 @@ class Builder:
         try:
             values = {name: read(token) for name, read, token in zip(names, readers, tokens, strict=True)}
             values["span"] = span
-            return self._classes[rule].model_validate(values)
+            statement: GraphStatement = self._validate[rule](values)
         except (TokenError, ValidationError):
             return None
+        return statement
 
     def find_problems(self, raw: RawStatement) -> list[Finding]:
         """Everything that is wrong with a statement, in the order of its text."""
@@ -151,7 +153,7 @@ class Builder:
         values: dict[str, Any] = {}
         findings = list(islice(read_values(raw, fields, values), MAX_PROBLEMS + 1))
         try:
-            self._classes[raw.rule].model_validate(values)
+            self._validate[raw.rule](values)
         except ValidationError as error:
             for detail in error.errors(include_url=False, include_context=True):
                 findings += explain_invalid_argument(raw, fields, str(detail["loc"][0]), detail["type"])

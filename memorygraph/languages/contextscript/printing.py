@@ -17,7 +17,7 @@ def print_statement(statement: GraphStatement) -> str:
     >>> print(print_statement(EdgeDeclaration(edge_id="e", weight=1e-7)))
     Edge(edge_id="e", weight=0.0000001);
     """
-    arguments = ", ".join(f"{name}={print_value(value)}" for name, value in statement.given().items())
+    arguments = ", ".join([f"{name}={print_value(value)}" for name, value in statement.given().items()])
     return f"{KEYWORDS[type(statement).__name__]}({arguments});"
 
 
@@ -31,5 +31,6 @@ def print_value(value: str | float) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
         return f'"{escaped}"'
-    plain = format(Decimal(repr(value)), "f")
+    shortest = repr(value)
+    plain = format(Decimal(shortest), "f") if "e" in shortest else shortest
     return plain if "." in plain else f"{plain}.0"

@@ -71,8 +71,8 @@ class GraphStatement(BaseModel):
 
     def given(self) -> dict[str, Any]:
         """The arguments that were given, by name."""
-        values = ((name, getattr(self, name)) for name in self.arguments())
-        return {name: value for name, value in values if value is not None}
+        values = self.__dict__  # three times as fast as getattr
+        return {name: value for name in self.arguments() if (value := values[name]) is not None}
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.given() == other.given()
