@@ -2,7 +2,8 @@
 
 Workers (pytest-xdist) run the files of tests side by side. They share what is expensive: the first that needs Neo4j
 starts it and stores every name (`tests/shared_neo4j.py`), and the process that started them stops it at the end.
-Namespaces keep the tests apart; those of a module are emptied after it.
+Namespaces keep the tests apart; those of a module are emptied after it in an ordinary run, and left where they are in
+the whole check: the database is thrown away.
 """
 
 from __future__ import annotations
@@ -134,9 +135,10 @@ def quick_java() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def emptied_namespaces() -> Iterator[None]:
-    """What a module has stored goes after it, and after its other fixtures."""
+    """What a module has stored in an ordinary run goes after it, and after its other fixtures."""
     yield
-    SharedNeo4j(Path(os.environ[RUN_FOLDER])).clear_namespaces()
+    if profile() == "ordinary":
+        SharedNeo4j(Path(os.environ[RUN_FOLDER])).empty_namespaces()
 
 
 @pytest.fixture(scope="session")

@@ -55,17 +55,14 @@ what was planned on an empty database is right later."""
 
 MAX_MAKING_S = 240
 
-_CLEAN_UP = (
-    "MATCH (node) WHERE node.namespace STARTS WITH $prefix OR (node:Namespace AND node.name STARTS WITH $prefix) "
-    "WITH node LIMIT 5000 DETACH DELETE node RETURN count(*) AS deleted"
-)
-
 # A namespace that a test makes of another begins with the name of that.
-_CLEAR = """
+_EMPTY = """
 MATCH (node)
 WITH node, coalesce(node.namespace, node.name) AS name
-WHERE CASE WHEN name IS :: STRING NOT NULL THEN left(name, $size) IN $names ELSE false END
+WHERE CASE WHEN name IS :: STRING NOT NULL THEN left(name, $size) IN $beginnings ELSE false END
+WITH node LIMIT 5000
 DETACH DELETE node
+RETURN count(*) AS deleted
 """
 
 
@@ -111,7 +108,7 @@ _made: list[str] = []
 
 
 def new_namespace() -> str:
-    """A name that no other namespace has; what is stored in it is deleted after the module (`clear_namespaces`)."""
+    """A name that no other namespace has; what is stored in it need not be deleted (see `empty_namespaces`)."""
     _made.append(f"test-{RUN}-{uuid.uuid4().hex[:16]}")
     return _made[-1]
 
@@ -142,23 +139,22 @@ class SharedNeo4j:
             if self._home.exists():
                 EmbeddedServer(self._home).down()
             elif self._known.exists():
-                self._clean_up()
+                self._empty([f"test-{RUN}-"])
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
-    def clear_namespaces(self) -> None:
-        """Delete what this process has stored in namespaces: what looks at all nodes takes longer with each of them."""
+    def empty_namespaces(self) -> None:
+        """Empty what this process has made: what looks at all nodes takes longer with each of them."""
         if _made and self._known.exists():
-            uri, auth = self.address()
             with suppress(neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):  # then it is only slower
-                _driver(uri, auth).execute_query(_CLEAR, size=len(_made[0]), names=_made)
+                self._empty(_made)
         _made.clear()
 
-    def _clean_up(self) -> None:
-        uri, auth = self.address()
-        with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
-            while driver.execute_query(_CLEAN_UP, prefix=f"test-{RUN}-").records[0]["deleted"]:
-                pass
+    def _empty(self, beginnings: list[str]) -> None:
+        """Delete what is in the namespaces whose names begin so; the beginnings are equally long."""
+        driver = _driver(*self.address())
+        while driver.execute_query(_EMPTY, size=len(beginnings[0]), beginnings=beginnings).records[0]["deleted"]:
+            pass
 
     def _start(self) -> Address:
         """Start the embedded server; its program files are those of the developer's home, and downloaded once."""
