@@ -49,7 +49,15 @@ RETURN nodes, edges;
 // name: any-taken
 // Whether a node has the id of an edge that a program declares, or an edge that of a node that it declares or needs. That
 // no node has the id of another, and no edge, the constraints say when it is created. It is asked before anything is
-// written: an index is read faster while its transaction has written nothing. Parameters: namespace, nodes, edges, needed.
+// written: an index is read faster while its transaction has written nothing. In a namespace without edges none is looked
+// for. Parameters: namespace, nodes, edges, needed.
+CALL () {
+  OPTIONAL MATCH ()-[any:EDGE {namespace: $namespace}]->()
+  USING INDEX SEEK any:EDGE(namespace, id)
+  WHERE any.id IS NOT NULL
+  RETURN any LIMIT 1
+}
+WITH CASE WHEN any IS NULL THEN [] ELSE $nodes + $needed END AS no_edges
 RETURN EXISTS {
     UNWIND $edges AS id
     MATCH (node:Node {namespace: $namespace, id: id})
@@ -57,7 +65,7 @@ RETURN EXISTS {
     RETURN node
   }
   OR EXISTS {
-    UNWIND $nodes + $needed AS id
+    UNWIND no_edges AS id
     MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
     USING INDEX SEEK edge:EDGE(namespace, id)
     RETURN edge

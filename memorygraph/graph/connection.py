@@ -235,14 +235,15 @@ class Transaction:
         yield from map(dict, result) if typed else _rows(result)
 
     def run_each(self, queries: Iterable[Query]) -> Iterator[tuple[Query, list[dict[str, Any]]]]:
-        """Run queries in turn, and yield each with its rows; the next is made while the server works on one."""
-        source = iter(queries)
-        query = next(source, None)
-        while query is not None:
+        """Run queries in turn, and yield each with its rows; the next is made and sent while the server works on one."""
+        started: tuple[Query, neo4j.Result] | None = None
+        for query in queries:
             result = self._start(query)
-            following = next(source, None)
-            yield query, list(_rows(result))
-            query = following
+            if started is not None:
+                yield started[0], list(_rows(started[1]))
+            started = query, result
+        if started is not None:
+            yield started[0], list(_rows(started[1]))
 
     def _start(self, query: Query) -> neo4j.Result:
         with _values_checked():
