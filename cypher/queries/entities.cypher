@@ -501,10 +501,11 @@ ORDER BY arrival, id
 RETURN collect(id) AS ids;
 
 // name: ids-with-words
-// The entities that words lead to, in their own text, their aliases or their observations, best first. Parameters:
-// namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
+// The entities that words lead to, in their own text, their aliases or their observations, best first; the index gives no
+// more than in read/search-nodes. Parameters: namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
 CALL () {
-  CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node AS hit, score
+  CALL db.index.fulltext.queryNodes('node_text', $terms,
+                                     CASE WHEN $limit > 1000 THEN {} ELSE {limit: $limit + 100} END) YIELD node AS hit, score
   WHERE score > 0 AND hit.namespace = $namespace
   RETURN hit, score
   UNION ALL

@@ -50,10 +50,12 @@ ORDER BY step, id, other_id;
 
 // name: search-nodes
 // Full text in one namespace, best first, of nodes and of their aliases. The score of a node that only the namespace
-// matched is zero.
+// matched is zero. Where no more than a thousand are asked for, the index gives so many and a hundred: a frequent word is in
+// most of a large graph. Of equally good nodes it decides then which ones come.
 // Parameters: namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
 CALL () {
-  CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node, score
+  CALL db.index.fulltext.queryNodes('node_text', $terms,
+                                     CASE WHEN $limit > 1000 THEN {} ELSE {limit: $limit + 100} END) YIELD node, score
   WHERE score > 0 AND node.namespace = $namespace
   WITH node, score ORDER BY score DESC, node.id LIMIT $limit
   RETURN node, score

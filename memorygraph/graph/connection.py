@@ -235,7 +235,7 @@ class Transaction:
         yield from map(dict, result) if typed else _rows(result)
 
     def run_each(self, queries: Iterable[Query]) -> Iterator[tuple[Query, list[dict[str, Any]]]]:
-        """Run queries in turn, and yield each with its rows; the next is made and sent while the server works on one."""
+        """Run queries in turn, and yield each with its rows; the next is made and sent while the server works."""
         started: tuple[Query, neo4j.Result] | None = None
         for query in queries:
             result = self._start(query)

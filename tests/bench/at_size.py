@@ -2,7 +2,7 @@
 
 Each size has a fresh home of its own, with three edges to a node. The long works are commands, timed as a user waits
 for them; the short ones are calls of an open client, medians of many. Memory is the most that was resident, looked at
-ten times a second: of the command, and of the server with all that the command starts. Of a later size stands how many
+ten times a second: of a command, and of the server with all that the command starts. Of a later size stands how many
 times as long each work takes as at the first.
 
     python -m tests.bench.at_size [--nodes N …] [--batch N] [--calls N]
@@ -132,7 +132,7 @@ def measure_short(home: Path, nodes: int, calls: int) -> Iterator[tuple[str, Mea
                 began = time.perf_counter()
                 work()
                 taken.append(time.perf_counter() - began)
-            yield name, Measured(statistics.median(taken[10:]), resident(psutil.Process()), resident(process))
+            yield name, Measured(statistics.median(taken[10:]), server=resident(process))
 
 
 def measure(home: Path, nodes: int, batch: int, calls: int) -> Iterator[tuple[str, Measured]]:
@@ -178,7 +178,8 @@ def main() -> None:
             for name, measured in measure(home, nodes, given.batch, given.calls):
                 base = first.setdefault(name, measured)
                 grown = "" if base is measured else f" = {measured.seconds / base.seconds:5.2f} times"
-                memory = f"client {measured.client:5.0f} MiB, server {measured.server:5.0f} MiB"
+                memory = f"client {measured.client:.0f} MiB, " if measured.client else ""
+                memory += f"server {measured.server:.0f} MiB"
                 print(f"  {name:32} {describe(measured.seconds):>10}{grown}, {memory}", flush=True)
             store = sum(file.stat().st_size for file in (home / "data").rglob("*") if file.is_file())
             print(f"  the home's data {store / 2**20:.0f} MiB", flush=True)

@@ -60,6 +60,15 @@ def test_search_finds_what_was_meant(apollo: MemoryGraph, text: str, best: str) 
     assert hit.score > 0
 
 
+@pytest.mark.parametrize("limit", [1, 10, 1001, 2**63 - 1])
+def test_a_search_finds_the_best_of_many_nodes_with_its_words(graph: MemoryGraph, limit: int) -> None:
+    graph.load("".join(f'Node(node_id="n{i}", name="Tea {i}", data="green tea");' for i in range(300)))
+    graph.load('Node(node_id="best", name="Green tea of the year", data="green tea");')
+    found = [hit.id for hit in graph.search("green tea year", limit=limit)]
+    assert found[0] == "best"
+    assert len(found) == min(limit, 301)
+
+
 @pytest.mark.parametrize("text", ["", "  ", "++", "the", "of the and", "zebra"])
 def test_what_has_no_word_to_find_finds_nothing(apollo: MemoryGraph, text: str) -> None:
     assert apollo.search(text) == []
