@@ -27,9 +27,8 @@ from typing import Any, NamedTuple
 import psutil
 
 from memorygraph import EmbeddedServer, MemoryGraph
-from memorygraph.server.aot_cache import SWITCH
 from tests.bench.batches import server_process
-from tests.bench.fresh_homes import await_cache, fresh_home
+from tests.bench.fresh_homes import await_cache, environment_of, fresh_home, memorygraph
 from tests.bench.history import program
 
 NAMESPACE = "big"
@@ -80,8 +79,7 @@ class Watch:
 
 def run(home: Path, server: psutil.Process | None, *arguments: str, into: Path = Path(os.devnull)) -> Measured:
     """A command in a home; what it prints goes into a file."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_") and name != SWITCH}
-    environment = {**kept, "MEMORYGRAPH_HOME": str(home), "MEMORYGRAPH_NAMESPACE": NAMESPACE}
+    environment = {**environment_of(home), "MEMORYGRAPH_NAMESPACE": NAMESPACE}
     began = time.perf_counter()
     with into.open("wb") as printed, tempfile.TemporaryFile() as complaints:
         command = subprocess.Popen(
@@ -142,7 +140,7 @@ def measure(home: Path, nodes: int, batch: int, calls: int) -> Iterator[tuple[st
     for name, lines in zip(files, (whole[:nodes], whole[nodes:]), strict=True):
         files[name].write_text("".join(lines), "utf-8")
     del whole
-    run(home, None, "up")
+    memorygraph(home, "up")
     await_cache(home)  # what makes it takes a processor
     server = server_process(EmbeddedServer(home).status().bolt_uri or "")
     for name, path in files.items():
@@ -154,7 +152,7 @@ def measure(home: Path, nodes: int, batch: int, calls: int) -> Iterator[tuple[st
     backup = home / "graph.backup"
     yield "backup, with the stop and start", run(home, server, "backup", str(backup))
     yield "restore, with the stop and start", run(home, None, "restore", "--force", str(backup))
-    run(home, None, "down")
+    memorygraph(home, "down")
     yield "up with that graph", run(home, None, "up")
 
 

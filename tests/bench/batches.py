@@ -31,18 +31,16 @@ from tests.bench.history import EDGES, NODES, program, rows
 from tests.bench.load import bare_driver, fresh
 
 LOAD = """
-import re, sys, time
-from pathlib import Path
+import sys, time
 from memorygraph import MemoryGraph
+from tests.graph.measuring import most_memory
 path, namespace, batch = sys.argv[1:]
 with MemoryGraph.connect(namespace=namespace) as graph:
     began, at = time.perf_counter(), []
     graph.load_file(path, batch=int(batch), checked=lambda _: at.append((time.perf_counter(), time.process_time())))
     ended, processor = time.perf_counter(), time.process_time()
 [[checked, before]] = at
-# Not `ru_maxrss`, which begins with what the process had that started this one.
-kibibytes = re.search("VmHWM:\\s+([0-9]+)", Path("/proc/self/status").read_text())[1]
-print(checked - began, ended - checked, processor - before, int(kibibytes) / 1024)
+print(checked - began, ended - checked, processor - before, most_memory())
 """
 
 

@@ -34,13 +34,18 @@ GOAL_S = 4.0
 PATIENCE_S = 1800
 
 
+def environment_of(home: Path) -> dict[str, str]:
+    """The environment of a command in a home: that of this process, without its server and the switch of the cache."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_") and name != SWITCH}
+    return {**kept, "MEMORYGRAPH_HOME": str(home)}
+
+
 def memorygraph(home: Path, *arguments: str) -> float:
     """The seconds of a command in a home."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_") and name != SWITCH}
     began = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "memorygraph", *arguments],
-        env={**kept, "MEMORYGRAPH_HOME": str(home)},
+        env=environment_of(home),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         check=True,

@@ -40,20 +40,18 @@ MERGE (node:Node {namespace: $namespace, id: $id})
 SET node.name = $name, node.data = $data, node.namespace_token = 't'
 """
 MEMORY = """
-import re, sys
-from pathlib import Path
+import sys
 from memorygraph import MemoryGraph
 from memorygraph.languages import parse_batches
+from tests.graph.measuring import most_memory
 import memorygraph.graph.batches, memorygraph.languages.contextscript
-def most_memory():  # not `ru_maxrss`, which begins with what the process had that started this one
-    return int(re.search("VmHWM:\\s+([0-9]+)", Path("/proc/self/status").read_text())[1])
 with MemoryGraph.connect(namespace=sys.argv[2]) as graph:
     graph.load('Node(node_id="first", name="", data="");')
     start = most_memory()
     report = graph.load_file(sys.argv[1], batch=int(sys.argv[3]))
     peak = most_memory()
     graph.drop_namespace(graph.namespace)
-print(report.statements, (peak - start) / 1024)
+print(report.statements, peak - start)
 """
 
 
