@@ -142,6 +142,7 @@ def measure(home: Path, nodes: int, batch: int, calls: int) -> Iterator[tuple[st
     del whole
     memorygraph(home, "up")
     await_cache(home)  # what makes it takes a processor
+    MemoryGraph.connect(server=EmbeddedServer(home)).close()  # the first connection to a database makes its schema
     server = server_process(EmbeddedServer(home).status().bolt_uri or "")
     for name, path in files.items():
         yield f"load --batch of the {name}", run(home, server, "load", "--batch", str(batch), str(path))
