@@ -1,11 +1,11 @@
 // name: applied-migrations
-// The names of the files of cypher/schema that this database has seen.
-MATCH (migration:Migration)
-RETURN collect(migration.name) AS names;
+// The names of the files of cypher/schema that this database has seen, and whether anything is stored.
+RETURN COLLECT { MATCH (migration:Migration) RETURN migration.name } AS names, EXISTS { (:Namespace) } AS used;
 
-// name: record-migration
-// Remember that a file of cypher/schema was applied. Parameters: name.
-MERGE (migration:Migration {name: $name})
+// name: record-migrations
+// Remember that files of cypher/schema were applied. Parameters: names.
+UNWIND $names AS name
+MERGE (migration:Migration {name: name})
 ON CREATE SET migration.at = datetime();
 
 // name: forget-migration

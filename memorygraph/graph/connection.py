@@ -510,14 +510,17 @@ class Connection:
             with transaction, close_when_stopped(transaction), bound:
                 yield transaction
 
-    def define(self, query: Query) -> None:
-        """Run a schema command in a transaction of its own; what exists already is no error."""
+    def define(self, *commands: Query) -> None:
+        """Run schema commands in one transaction of their own; what exists already is no error."""
         try:
-            self.write(lambda transaction: transaction.run(query))
+            self.write(lambda transaction: [transaction.run(command) for command in commands])
         except QueryError as error:  # IF NOT EXISTS does not help when another client creates it at this moment
             code = code_of(error.__cause__)
             if not (code.startswith("Neo.ClientError.Schema.") and code.endswith("AlreadyExists")):
                 raise
+            if len(commands) > 1:
+                for command in commands:
+                    self.define(command)
 
     def plan(self, query: Query, *, seconds: float = READ_SECONDS) -> tuple[str, list[tuple[str, str]]]:
         """Return what a query would do, without running it: its type, and its operators with their details."""

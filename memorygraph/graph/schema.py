@@ -6,9 +6,10 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, Self
@@ -105,28 +106,39 @@ class SearchIndex:
 
 def apply_schema(connection: Connection) -> list[str]:
     """Apply the migrations that this database has not seen, and return their names."""
-    if not find_missing(connection):
+    if not find_steps(connection):
         return []
     with take_turn():
-        missing = find_missing(connection)
-        # Each command is idempotent, and so is its record: a client on another machine may do the same.
-        for name, commands in missing:
-            for command in commands:
-                connection.define(command)
-            if migrate := DATA_MIGRATIONS.get(name):
-                for row in connection.read(CYPHER["read/namespaces"](name=None)):
-                    migrate(Namespace(connection, row["name"]))
+        steps = find_steps(connection)
+        # Each step is idempotent, and so is its record: a client on another machine may do the same.
+        for step in steps:
+            names = [name for name, _ in step]
+            connection.define(*(command for _, commands in step for command in commands))
             connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
-            connection.write(methodcaller("run", CYPHER["schema/record-migration"](name=name)))
-    if missing and (problems := index_problems(connection)):
+            for migrate in (DATA_MIGRATIONS[name] for name in names if name in DATA_MIGRATIONS):
+                for row in connection.read(CYPHER["invariants/namespace-names"]()):
+                    migrate(Namespace(connection, row["name"]))
+            connection.write(methodcaller("run", CYPHER["schema/record-migrations"](names=names)))
+    if steps and (problems := index_problems(connection)):
         raise MemoryGraphError("; ".join(problems))
-    return [name for name, _ in missing]
+    return [name for step in steps for name, _ in step]
 
 
-def find_missing(connection: Connection) -> list[Migration]:
-    """Find the migrations that this database has not seen."""
+def find_steps(connection: Connection) -> list[list[Migration]]:
+    """Find the migrations that this database has not seen, in steps whose commands fit in one transaction."""
     [row] = connection.read(CYPHER["schema/applied-migrations"]())
-    return [(name, commands) for name, commands in CYPHER.migrations() if name not in row["names"]]
+    missing = [(name, commands) for name, commands in CYPHER.migrations() if name not in row["names"]]
+    return steps_of(missing, ends=DATA_MIGRATIONS if row["used"] else ())
+
+
+def steps_of(migrations: Sequence[Migration], *, ends: Container[str]) -> list[list[Migration]]:
+    """Join migrations up to each of `ends`, which change data that later ones may rely on.
+
+    A schema command in a transaction of its own costs a tenth of a second, and there are a hundred.
+    """
+    stops = [at for at, (name, _) in enumerate(migrations, start=1) if name in ends]
+    steps = [list(migrations[start:stop]) for start, stop in pairwise([0, *stops, len(migrations)])]
+    return [step for step in steps if step]
 
 
 @contextmanager

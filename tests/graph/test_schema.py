@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.schema import SearchIndex, index_problems
+from memorygraph.graph.schema import DATA_MIGRATIONS, SearchIndex, index_problems, steps_of
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
@@ -107,3 +107,23 @@ def test_clients_that_define_the_same_at_the_same_moment_all_succeed(connection:
             list(clients.map(connection.define, commands))
     found = {row["name"] for row in connection.read(CYPHER["schema/search-indexes"]())}
     assert {f"{name}_{number}" for number in range(5)} <= found
+
+
+def test_clients_that_define_the_same_commands_in_one_transaction_all_succeed(
+    connection: Connection, name: str
+) -> None:
+    for number in range(5):
+        commands = [fulltext(f"{name}_{number}_{letter}", f"{name}{number}{letter}") for letter in "abc"]
+        with ThreadPoolExecutor(8) as clients:
+            list(clients.map(lambda given: connection.define(*given), [commands] * 8))
+    found = {row["name"] for row in connection.read(CYPHER["schema/search-indexes"]())}
+    assert {f"{name}_{number}_{letter}" for number in range(5) for letter in "abc"} <= found
+
+
+def test_a_step_of_the_schema_ends_with_what_changes_data() -> None:
+    migrations = CYPHER.migrations()
+    steps = steps_of(migrations, ends=DATA_MIGRATIONS)
+    assert [migration for step in steps for migration in step] == migrations
+    assert [step[-1][0] for step in steps] == sorted({*DATA_MIGRATIONS, migrations[-1][0]})
+    assert steps_of(migrations, ends=()) == [migrations]
+    assert steps_of([], ends=()) == []

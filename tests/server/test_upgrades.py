@@ -40,7 +40,7 @@ def apply_earlier(connection: Connection) -> None:
         if name < FIRST_OF_DATA:
             for command in commands:
                 connection.define(command)
-            connection.write(methodcaller("run", CYPHER["schema/record-migration"](name=name)))
+            connection.write(methodcaller("run", CYPHER["schema/record-migrations"](names=[name])))
 
 
 def write(graph: MemoryGraph, text: str) -> None:
