@@ -378,14 +378,14 @@ class AsyncItems:
         """Fetch items; those that are not there are left out."""
     async def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> Iterator[StoredItem]:
         """Yield the items of a shelf and of those inside it, in the order of their shelves and keys."""
+    async def find(self, text: str, prefix: str = "", *, limit: int) -> list[tuple[StoredItem, float]]:
+        """Find the items of a shelf and of those inside it that a text brings to mind, best first, with their scores."""
     async def list_shelves(self, prefix: str = "") -> list[str]:
         """List the shelves that begin so and have items."""
     async def renew(self, items: Iterable[StoredItem]) -> None:
         """Have items that were read live as long again as when they were stored."""
     async def write(self, writes: ItemWrites, *, file: str | None = None) -> LoadReport | None:
         """Store and delete items in one transaction, which is one revision; None where nothing is done."""
-    async def recalled(self, ids: Sequence[str]) -> dict[str, StoredItem]:
-        """Fetch the items that a recall found, by the ids of their nodes."""
 
 class AsyncThreads:
     """`Threads` for asyncio."""

@@ -1037,7 +1037,7 @@ class MemoryGraph:
         """Values by namespaces and keys, as the store of `memorygraph.integrations.langgraph` keeps them."""
         from memorygraph.memory.items import Items
 
-        return Items(self.scope)
+        return Items(self.scope, lambda: self._recaller.embedder)
 
     @cached_property
     def threads(self) -> Threads:

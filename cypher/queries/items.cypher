@@ -55,6 +55,47 @@ WHERE item.shelf STARTS WITH $prefix AND item.key IS NOT NULL
 RETURN DISTINCT item.shelf AS shelf
 ORDER BY shelf;
 
+// name: find
+// The items of the shelves from one on and before another that a text brings to mind, best first: those that have its words,
+// and those whose vectors are near, two lists that are fused as recall fuses its own. Parameters: namespace, terms (a Lucene
+// query made by memorygraph.memory.words), vectors (none, or one), model (`` without a vector), kind, shelf, end, depth (the
+// entries of each list that count), constant, limit.
+CYPHER 25
+CALL () {
+  CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node AS item, score
+  WHERE score > 0 AND item:Item AND item.namespace = $namespace AND item.shelf >= $shelf AND item.shelf < $end
+  WITH item, score LIMIT $depth
+  WITH item ORDER BY score DESC, item.id
+  RETURN collect(item) AS list
+  UNION ALL
+  UNWIND $vectors AS vector
+  CALL (vector) {
+    MATCH (item)
+    SEARCH item IN (VECTOR INDEX recall_vectors FOR vector
+                    WHERE item.namespace = $namespace AND item.embedding_model = $model AND item.kind = $kind
+                      AND item.home >= $shelf AND item.home < $end
+                    LIMIT $depth) SCORE AS score
+    RETURN item, score
+  }
+  WITH item ORDER BY score DESC, item.id
+  RETURN collect(item) AS list
+}
+UNWIND range(0, size(list) - 1) AS place
+WITH list[place] AS item, sum(1.0 / ($constant + place + 1)) AS score
+ORDER BY score DESC, item.id
+LIMIT $limit
+RETURN item {.id, .shelf, .key, .value, .created_at, .updated_at, .ttl} AS item, score;
+
+// name: add-homes
+// Some of the items with a vector that an earlier version stored are at home on their shelves from now on, as others are from
+// the moment they have one (recall/embed-nodes). Parameters: namespace, limit.
+MATCH (item:Item {namespace: $namespace})
+USING INDEX item:Item(namespace, shelf, key)
+WHERE item.shelf >= '' AND item.key IS NOT NULL AND item.embedding IS NOT NULL AND item.home IS NULL
+WITH item LIMIT $limit
+SET item.home = item.shelf
+RETURN count(*) AS items;
+
 // name: renew
 // Items that were read live as long again as when they were stored. Parameters: namespace, ids, lead.
 UNWIND $ids AS id

@@ -481,10 +481,11 @@ SET passage.embedding = row.vector, passage.embedding_model = $model, passage.ro
     passage.speaker = message.speaker, passage.home = message.home, passage.said_at = message.said_at;
 
 // name: embed-nodes
-// A node that has changed since it was read is left for the next time. Parameters: namespace, model,
-// rows [{id, name, data, vector}].
+// A node that has changed since it was read is left for the next time. An item of a store (items.cypher) is at home on its
+// shelf, by which the vector index finds it. Parameters: namespace, model, rows [{id, name, data, vector}].
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.name = row.name AND node.data = row.data
-SET node.embedding = row.vector, node.embedding_model = $model;
+SET node.embedding = row.vector, node.embedding_model = $model,
+    node.home = CASE WHEN node:Item THEN node.shelf ELSE node.home END;

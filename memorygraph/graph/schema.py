@@ -29,6 +29,7 @@ from memorygraph.query import Query
 
 INDEX_SECONDS = 300
 TURN_SECONDS = 120.0
+ITEMS_PER_TRANSACTION = 10_000
 Migration = tuple[str, list[Query]]
 
 _SEARCH_INDEX = re.compile(
@@ -187,6 +188,13 @@ def migrate_lemmas(namespace: Namespace) -> None:
         namespace.write(methodcaller("run", "lemmas/change-rules", rows=rules))
 
 
+def add_item_homes(namespace: Namespace) -> None:
+    """Say on which shelf the items are at home to which an earlier version gave a vector."""
+    add = methodcaller("run", "items/add-homes", limit=ITEMS_PER_TRANSACTION)
+    while namespace.write(lambda transaction: add(transaction)[0]["items"]):
+        pass
+
+
 def _current_goal(goal: dict[str, Any]) -> dict[str, Any]:
     surface = goal["forms"][-1]
     lemma = _current_lemma(goal["lemma"], surface, goal["negated"])
@@ -203,5 +211,6 @@ DATA_MIGRATIONS: Mapping[str, Callable[[Namespace], object]] = {
     "0017_leftovers": remove_leftovers,
     "0018_answers": migrate_answers,
     "0035_message_labels": migrate_message_labels,
+    "0036_item_homes": add_item_homes,
 }
 """What a migration does with the data of each namespace, in Python; each is idempotent."""

@@ -7,7 +7,7 @@ keys may be is the caller's: here a namespace is a shelf, a text with a dot behi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,9 @@ from memorygraph.graph.loads import Loader, LoadReport, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
 from memorygraph.graph.writes import run_counted
 from memorygraph.json_text import check_json_depth, parse_stored_json
+from memorygraph.memory.recall import DEPTH, NODE_FIELDS, RANK_CONSTANT
+from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, embed_question
+from memorygraph.memory.words import words_of, words_query
 from memorygraph.memory.writes import hashed_id
 from memorygraph.query import Query
 from memorygraph.word_parts import parts_of_properties
@@ -152,9 +155,10 @@ class ItemWrites:
 
 @dataclass(frozen=True)
 class Items:
-    """The items of a namespace of the graph."""
+    """The items of a namespace of the graph, found by their meaning where there is an embedder."""
 
     namespace: Namespace
+    embedder: Callable[[], Embedder | None] = configured_embedder
 
     def get(self, addresses: Iterable[ItemKey]) -> dict[ItemKey, StoredItem]:
         """Fetch items; those that are not there are left out."""
@@ -175,6 +179,33 @@ class Items:
                 return
             skip, (shelf, key) = 0, (page[-1].address.shelf, page[-1].address.key)
             limit = None if limit is None else limit - size
+
+    def find(self, text: str, prefix: str = "", *, limit: int) -> list[tuple[StoredItem, float]]:
+        """Find the items of a shelf and of those inside it that a text brings to mind, best first, with their scores.
+
+        Two lists are fused as those of a recall are, one by words and one by vectors; a score comes of the places.
+
+        Raises:
+            ModelError: the embedding model failed.
+        """
+        words, embedder = words_of(text), self.embedder()
+        if not words or limit < 1:
+            return []
+        if embedder is not None:
+            embed_missing(self.namespace, embedder)
+        rows = self.namespace.read(
+            "items/find",
+            terms=words_query(words, (), [self.namespace.token], NODE_FIELDS),
+            vectors=[] if embedder is None else embed_question(embedder, text),
+            model="" if embedder is None else embedder.name,
+            kind=KIND,
+            shelf=prefix,
+            end=end_of_prefix(prefix),
+            depth=max(DEPTH, limit),
+            constant=RANK_CONSTANT,
+            limit=limit,
+        )
+        return [(StoredItem.of(row), row["score"]) for row in rows]
 
     def list_shelves(self, prefix: str = "") -> list[str]:
         """List the shelves that begin so and have items."""
@@ -221,7 +252,3 @@ class Items:
         given = {"kind": KIND, "lead": LEAD_MILLISECONDS, "namespace_token": self.namespace.token}
         for page in pages_of(list(writes.puts.values()), PAGE):
             yield self.namespace.query("items/put", rows=page, **given)
-
-    def recalled(self, ids: Sequence[str]) -> dict[str, StoredItem]:
-        """Fetch the items that a recall found, by the ids of their nodes."""
-        return {item.id: item for item in self._get_ids(ids)}

@@ -42,7 +42,6 @@ Kind = Literal["node", "message"]
 KINDS: tuple[Kind, ...] = ("node", "message")
 LABELS = {"node": "Node", "message": "Message"}
 MAX_HITS = 20
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 # Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): place p of a list gives 1 / (RANK_CONSTANT + p).
 # Their constant of 60 makes the places of a list almost equal, which is worse than words alone on the questions of
@@ -63,6 +62,7 @@ _HALF_PAIR = re.compile("[\ud800-\udfff]")
 # how to answer is no meaning either: 67.5 became 68.4 there. docs/recall.md has the figures, and what else was tried.
 RANK_CONSTANT = 2
 DEPTH = 50  # entries of each list that count, unless more hits are asked for
+NODE_FIELDS = {"name": 2, "data": 1}  # how much a word of a node counts in each
 MESSAGE_DEPTH = 100  # messages by words: who said them moves them up and down
 NEAR = 0.4  # the share of a message's score for the one before it and the one after it
 FAR = 0.3  # the share for the next but one
@@ -293,13 +293,13 @@ def recall_query(
     if not words or limit < 1 or not kinds:
         return None
     message_terms = words_query(words, times_meant(text, at), tokens, {"said": 1})
-    node_terms = words_query(words, (), [namespace.token], {"name": 2, "data": 1})  # the name counts twice
+    node_terms = words_query(words, (), [namespace.token], NODE_FIELDS)
     return namespace.query(
         "recall/recall",
         message_terms=" ".join([*filtered.time_clauses(), message_terms]),
         node_terms=" ".join([*filtered.kind_clauses(), node_terms]),
         alias_terms=node_terms,
-        vectors=[] if embedder is None else embed_question(embedder, _HALF_PAIR.sub("\ufffd", meant)),
+        vectors=[] if embedder is None else embed_question(embedder, meant),
         model="" if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
         limit=limit * CHOICE if wanted in {"order", "summary"} else limit,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.local import LocalEmbedder
 
 MAX_ROWS_PER_QUERY = 256
+_HALF_PAIR = re.compile("[\ud800-\udfff]")  # of two code units: no JSON in UTF-8 has it
 
 
 class Embedder(Protocol):
@@ -73,7 +75,7 @@ def configured_embedder() -> Embedder | None:
 def embed_question(embedder: Embedder, text: str) -> list[list[float]]:
     """The vector of a question, in a list that is empty where no word of it is known."""
     embed = embedder.embed_questions if isinstance(embedder, QuestionEmbedder) else embedder.embed
-    return [vector for vector in embed([text]) if any(vector)]
+    return [vector for vector in embed([_HALF_PAIR.sub("\ufffd", text)]) if any(vector)]
 
 
 def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,13 @@ from langgraph.store.memory import InMemoryStore
 
 from memorygraph import MemoryGraph
 from memorygraph.errors import MemoryGraphError
+from memorygraph.graph import schema
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.invariants import Examination
+from memorygraph.graph.schema import DATA_MIGRATIONS
 from memorygraph.integrations.langgraph import MemoryGraphStore
+from memorygraph.query import Query
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import FEWEST_GRAPHS, examples
 from tests.shared_neo4j import new_namespace
 
@@ -226,7 +231,49 @@ def test_an_expired_item_is_gone_for_every_read_and_purge_says_so(store: MemoryG
     assert graph.purge_expired().went["nodes"] == 1
 
 
-def test_a_query_is_a_recall_below_the_prefix(store: MemoryGraphStore, graph: MemoryGraph) -> None:
+@pytest.fixture
+def by_meaning(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Texts have vectors of a model over HTTP."""
+    with ScriptedModel() as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", f"scripted-{graph.namespace}")
+        yield
+
+
+@pytest.mark.usefixtures("by_meaning")
+def test_a_query_finds_by_meaning_what_is_below_the_prefix(store: MemoryGraphStore, graph: MemoryGraph) -> None:
+    for user in range(80):
+        store.put(("users", str(user)), "pet", {"text": "a heron"})
+    store.put(("users", "late"), "pet", {"text": "nothing that was asked for"})
+    graph.load('Node(node_id="h", name="heron", data="a heron of the graph");')
+    # No word of the query is in it, and eighty items are nearer.
+    [found] = store.search(("users", "late"), query="a heron")
+    assert found.namespace == ("users", "late")
+    assert found.score is not None
+    [both] = store.search(("users", "7"), query="a heron")
+    assert both.score == pytest.approx(2 * found.score)  # the first of both lists
+    assert len(store.search(("users",), query="a heron", limit=100)) == 81
+    assert store.search(("users", "8", "nobody"), query="a heron") == []
+
+
+@pytest.mark.usefixtures("by_meaning")
+def test_items_that_an_earlier_version_gave_vectors_are_found_by_them(
+    store: MemoryGraphStore, graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "ITEMS_PER_TRANSACTION", 2)
+    for user in range(5):
+        store.put(("users", str(user)), "pet", {"text": "a heron"})
+    assert len(store.search((), query="stork")) == 5
+    earlier = "MATCH (item:Item {namespace: $namespace}) REMOVE item.home"
+    graph.connection.write(methodcaller("run", Query(earlier, {"namespace": graph.namespace})))
+    assert store.search((), query="stork") == []
+    DATA_MIGRATIONS["0036_item_homes"](graph.scope)
+    assert [item.namespace for item in store.search(("users", "3"), query="stork")] == [("users", "3")]
+    assert len(store.search((), query="stork")) == 5
+
+
+def test_a_query_finds_below_the_prefix_what_recall_finds(store: MemoryGraphStore, graph: MemoryGraph) -> None:
     for user in range(70):
         store.put(("users", str(user)), "pet", {"text": f"has a heron called {user}", "even": user % 2 == 0})
     graph.load('Node(node_id="h", name="heron", data="a heron of the graph");')

@@ -24,11 +24,10 @@ from langgraph.store.base import (
 from langgraph.store.base.embed import get_text_at_path
 
 from memorygraph.client import MemoryGraph
-from memorygraph.errors import NotFoundError
-from memorygraph.memory.items import KIND, ItemKey, ItemWrites, StoredItem, shelf_of, text_of_value
+from memorygraph.memory.items import ItemKey, ItemWrites, StoredItem, shelf_of, text_of_value
 
 FIRST_HITS = 50
-"""How many items a search asks recall for at first: more where those of other namespaces or values are among them."""
+"""How many items a search asks for, at least, where the values of some do not fit its filter."""
 MAX_HITS = 50_000
 
 
@@ -39,9 +38,9 @@ class MemoryGraphStore(BaseStore):
     back, and a bundle has it. The writes of one `batch` are one transaction and one revision, after its reads.
 
     A search without a `query` has items in the order of their namespaces and keys. One with a `query` has those that
-    recall finds, best first, with a score: by their words, and with MEMORYGRAPH_EMBEDDING_MODEL by their meaning. What
-    recall looks at is each text and number of the value and the key; with `index=["title"]` of `put` only what
-    these paths lead to; with `index=False` the item is found without a query only.
+    recall would find, best first, with a score: by their words, and with MEMORYGRAPH_EMBEDDING_MODEL by their meaning.
+    What counts is each text and number of the value and the key; with `index=["title"]` of `put` only what these paths
+    lead to; with `index=False` the item is found without a query only.
 
     The `ttl` of an item is in minutes; reads renew it, unless `refresh_ttl` is false. An item that has expired is gone
     for every read, whatever `omit_expired` says, and no sweep is needed: `mg.purge_expired()` tells what has gone.
@@ -106,32 +105,21 @@ class MemoryGraphStore(BaseStore):
     def _search(self, op: SearchOp) -> Iterator[tuple[StoredItem, float | None]]:
         prefix, first, limit = _shelf_of(op.namespace_prefix), max(op.offset, 0), max(op.limit, 0)
         if op.query:
-            return iter(self._recall(op, op.query, prefix, first + limit)[first:])
+            return iter(self._find(op, op.query, prefix, first + limit)[first:])
         if not op.filter:
             return ((item, None) for item in self.items.list_under(prefix, skip=first, limit=limit))
         fitting = (item for item in self.items.list_under(prefix) if _fits(item.value, op.filter))
         return ((item, None) for item in islice(fitting, first, first + limit))
 
-    def _recall(self, op: SearchOp, query: str, prefix: str, count: int) -> list[tuple[StoredItem, float | None]]:
-        """Ask recall for more and more items, until there are as many below the prefix that fit, or no more."""
-        asked = max(FIRST_HITS, count)
+    def _find(self, op: SearchOp, query: str, prefix: str, count: int) -> Sequence[tuple[StoredItem, float]]:
+        """Ask for more and more items, until there are as many whose values fit, or no more."""
+        asked = count
         while True:
-            try:
-                hits = self.graph.recall(
-                    query, None, limit=asked, kinds=("node",), kind=KIND, steps=False, intent=False
-                ).hits
-            except NotFoundError:  # there is no item at all
-                return []
-            stored = self.items.recalled([hit.id for hit in hits])
-            found = [(stored[hit.id], hit.score) for hit in hits if hit.id in stored]
-            fitting: list[tuple[StoredItem, float | None]] = [
-                (item, score)
-                for item, score in found
-                if item.address.shelf.startswith(prefix) and _fits(item.value, op.filter or {})
-            ]
-            if len(fitting) >= count or len(hits) < asked or asked >= MAX_HITS:
+            found = self.items.find(query, prefix, limit=asked)
+            fitting = [(item, score) for item, score in found if _fits(item.value, op.filter or {})]
+            if len(fitting) >= count or len(found) < asked or asked >= MAX_HITS:
                 return fitting[:count]
-            asked = min(asked * 4, MAX_HITS)
+            asked = min(max(FIRST_HITS, asked * 4), MAX_HITS)
 
     def _list(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
