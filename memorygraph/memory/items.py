@@ -19,7 +19,7 @@ from memorygraph.graph.loads import Loader, LoadReport, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
 from memorygraph.graph.writes import run_counted
 from memorygraph.json_text import check_json_depth, parse_stored_json
-from memorygraph.memory.recall import DEPTH, NODE_FIELDS, RANK_CONSTANT
+from memorygraph.memory.recall import DEPTH, NODE_FIELDS, RANK_CONSTANT, read_rows
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, embed_question
 from memorygraph.memory.words import words_of, words_query
 from memorygraph.memory.writes import hashed_id
@@ -193,7 +193,7 @@ class Items:
             return []
         if embedder is not None:
             embed_missing(self.namespace, embedder)
-        rows = self.namespace.read(
+        query = self.namespace.query(
             "items/find",
             terms=words_query(words, (), [self.namespace.token], NODE_FIELDS),
             vectors=[] if embedder is None else embed_question(embedder, text),
@@ -205,7 +205,7 @@ class Items:
             constant=RANK_CONSTANT,
             limit=limit,
         )
-        return [(StoredItem.of(row), row["score"]) for row in rows]
+        return [(StoredItem.of(row), row["score"]) for row in read_rows(self.namespace, query)]
 
     def list_shelves(self, prefix: str = "") -> list[str]:
         """List the shelves that begin so and have items."""

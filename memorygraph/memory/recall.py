@@ -252,7 +252,7 @@ class VectorWarning(UserWarning):
 
 
 def read_rows(namespace: Namespace, query: Query) -> list[dict[str, Any]]:
-    """Run a recall, by words alone where Neo4j's vector index fails.
+    """Run a query by words and vectors, by words alone where Neo4j's vector index fails.
 
     Lucene does in a part of the index in which something was deleted and nothing is in the filter: it looks for what
     comes after the last document. So a deletion in one namespace breaks the vectors of others, until it joins parts.
