@@ -1,6 +1,7 @@
 // name: applied-migrations
-// The names of the files of cypher/schema that this database has seen, and whether anything is stored.
-RETURN COLLECT { MATCH (migration:Migration) RETURN migration.name } AS names, EXISTS { (:Namespace) } AS used;
+// The names of the files of cypher/schema that this database has seen.
+MATCH (migration:Migration)
+RETURN collect(migration.name) AS names;
 
 // name: record-migrations
 // Remember that files of cypher/schema were applied. Parameters: names.

@@ -107,33 +107,35 @@ class SearchIndex:
 
 def apply_schema(connection: Connection) -> list[str]:
     """Apply the migrations that this database has not seen, and return their names."""
-    if not find_steps(connection):
+    if not find_missing(connection):
         return []
     with take_turn():
-        steps = find_steps(connection)
+        missing = find_missing(connection)
+        namespaces = [
+            Namespace(connection, row["name"]) for row in connection.read(CYPHER["invariants/namespace-names"]())
+        ]
         # Each step is idempotent, and so is its record: a client on another machine may do the same.
-        for step in steps:
+        for step in steps_of(missing, ends=DATA_MIGRATIONS if namespaces else ()):
             names = [name for name, _ in step]
             connection.define(*(command for _, commands in step for command in commands))
             connection.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
             for migrate in (DATA_MIGRATIONS[name] for name in names if name in DATA_MIGRATIONS):
-                for row in connection.read(CYPHER["invariants/namespace-names"]()):
-                    migrate(Namespace(connection, row["name"]))
+                for namespace in namespaces:
+                    migrate(namespace)
             connection.write(methodcaller("run", CYPHER["schema/record-migrations"](names=names)))
-    if steps and (problems := index_problems(connection)):
+    if missing and (problems := index_problems(connection)):
         raise MemoryGraphError("; ".join(problems))
-    return [name for step in steps for name, _ in step]
+    return [name for name, _ in missing]
 
 
-def find_steps(connection: Connection) -> list[list[Migration]]:
-    """Find the migrations that this database has not seen, in steps whose commands fit in one transaction."""
+def find_missing(connection: Connection) -> list[Migration]:
+    """Find the migrations that this database has not seen."""
     [row] = connection.read(CYPHER["schema/applied-migrations"]())
-    missing = [(name, commands) for name, commands in CYPHER.migrations() if name not in row["names"]]
-    return steps_of(missing, ends=DATA_MIGRATIONS if row["used"] else ())
+    return [(name, commands) for name, commands in CYPHER.migrations() if name not in row["names"]]
 
 
 def steps_of(migrations: Sequence[Migration], *, ends: Container[str]) -> list[list[Migration]]:
-    """Join migrations up to each of `ends`, which change data that later ones may rely on.
+    """Join migrations whose commands run in one transaction, up to each of `ends`: later ones may rely on its data.
 
     A schema command in a transaction of its own costs a tenth of a second, and there are a hundred.
     """
