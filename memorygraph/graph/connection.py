@@ -231,9 +231,7 @@ class Transaction:
 
     def rows(self, query: Query, *, typed: bool = False) -> Iterator[dict[str, Any]]:
         """Run a query and yield its rows as they arrive; `typed` leaves the values as the driver has them."""
-        result = self._start(query)
-        with _own_failure():
-            yield from map(dict, result) if typed else _rows(result)
+        yield from _rows(self._start(query), typed=typed)
 
     def run_each(self, queries: Iterable[Query]) -> Iterator[tuple[Query, list[dict[str, Any]]]]:
         """Run queries in turn, and yield each with its rows; the next is made and sent while the server works."""
@@ -241,34 +239,25 @@ class Transaction:
         for query in queries:
             result = self._start(query)
             if started is not None:
-                yield started[0], _all_rows(started[1])
+                yield started[0], list(_rows(started[1]))
             started = query, result
         if started is not None:
-            yield started[0], _all_rows(started[1])
+            yield started[0], list(_rows(started[1]))
 
     def _start(self, query: Query) -> neo4j.Result:
         with _values_checked():
             return self._transaction.run(query.text, dict(query.parameters))
 
 
-@contextmanager
-def _own_failure() -> Iterator[None]:
-    """Raise what a query failed of, where the driver only says that it has: its code says whether to try again."""
+def _rows(result: neo4j.Result, *, typed: bool = False) -> Iterator[dict[str, Any]]:
     try:
-        yield
+        keys = result.keys()
+        for record in result:
+            plain = zip(keys, record.values(), strict=True)
+            yield dict(record) if typed else {key: _plain(value) for key, value in plain}
     except exceptions.ResultFailedError as error:
+        # The driver only says that it has failed: the code of the cause tells whether to try again.
         raise error.__cause__ or error from None
-
-
-def _all_rows(result: neo4j.Result) -> list[dict[str, Any]]:
-    with _own_failure():
-        return list(_rows(result))
-
-
-def _rows(result: neo4j.Result) -> Iterator[dict[str, Any]]:
-    keys = result.keys()
-    for record in result:
-        yield {key: _plain(value) for key, value in zip(keys, record.values(), strict=True)}
 
 
 class UnencryptedWarning(UserWarning):
@@ -413,7 +402,7 @@ class Connection:
                     with _values_checked():
                         # A transaction of its own, whose end takes no round trip.
                         result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
-                    return _all_rows(result)
+                    return list(_rows(result))
 
         return self._retry(read_once, patience=min(RETRY_SECONDS, seconds), repeatable=repeatable)
 
@@ -529,13 +518,13 @@ class Connection:
         """Run schema commands, in one transaction if that is possible; what exists already is no error."""
         try:
             self.write(lambda transaction: [transaction.run(command) for command in commands])
-        except MemoryGraphError as error:
-            # IF NOT EXISTS does not help when another client creates it at this moment.
-            code = code_of(error.__cause__)
+        except MemoryGraphError as error:  # IF NOT EXISTS does not help when another client creates it at this moment
             if len(commands) > 1:
                 for command in commands:
                     self.define(command)
-            elif not (code.startswith("Neo.ClientError.Schema.") and code.endswith("AlreadyExists")):
+                return
+            code = code_of(error.__cause__)
+            if not (code.startswith("Neo.ClientError.Schema.") and code.endswith("AlreadyExists")):
                 raise
 
     def plan(self, query: Query, *, seconds: float = READ_SECONDS) -> tuple[str, list[tuple[str, str]]]:
