@@ -20,7 +20,7 @@ from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_
 from memorygraph.graph.writes import run_counted
 from memorygraph.json_text import check_json_depth, parse_stored_json
 from memorygraph.memory.recall import DEPTH, NODE_FIELDS, RANK_CONSTANT, read_rows
-from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, embed_question
+from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, vector_parameters
 from memorygraph.memory.words import words_of, words_query
 from memorygraph.memory.writes import hashed_id
 from memorygraph.query import Query
@@ -196,14 +196,13 @@ class Items:
         query = self.namespace.query(
             "items/find",
             terms=words_query(words, (), [self.namespace.token], NODE_FIELDS),
-            vectors=[] if embedder is None else embed_question(embedder, text),
-            model="" if embedder is None else embedder.name,
             kind=KIND,
             shelf=prefix,
             end=end_of_prefix(prefix),
             depth=max(DEPTH, limit),
             constant=RANK_CONSTANT,
             limit=limit,
+            **vector_parameters(embedder, text),
         )
         return [(StoredItem.of(row), row["score"]) for row in read_rows(self.namespace, query)]
 

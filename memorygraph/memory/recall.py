@@ -31,7 +31,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.stored_parts import store_missing_parts
 from memorygraph.memory.filters import FilterOptions, RecallFilter, check_filter
 from memorygraph.memory.intent import WISHES, find_intent, topic_words
-from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, embed_question
+from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, vector_parameters
 from memorygraph.memory.words import asks_assistant, times_meant, words_of, words_query
 from memorygraph.messages.indexing import index_messages
 from memorygraph.messages.message import Message
@@ -299,12 +299,11 @@ def recall_query(
         message_terms=" ".join([*filtered.time_clauses(), message_terms]),
         node_terms=" ".join([*filtered.kind_clauses(), node_terms]),
         alias_terms=node_terms,
-        vectors=[] if embedder is None else embed_question(embedder, meant),
-        model="" if embedder is None else embedder.name,
         kinds=[LABELS[kind] for kind in kinds],
         limit=limit * CHOICE if wanted in {"order", "summary"} else limit,
         roles={**(ROLES if roles else NO_ROLES), "wishes": WISHES if roles and wanted == "fact" else []},
         wish=WISH,
+        **vector_parameters(embedder, meant),
         **fusion_parameters(limit, steps=steps),
         **filtered.parameters(namespace.name, max(DEPTH, limit)),
     )

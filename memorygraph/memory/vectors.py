@@ -78,6 +78,13 @@ def embed_question(embedder: Embedder, text: str) -> list[list[float]]:
     return [vector for vector in embed([_HALF_PAIR.sub("\ufffd", text)]) if any(vector)]
 
 
+def vector_parameters(embedder: Embedder | None, text: str) -> dict[str, Any]:
+    """The parameters `vectors` and `model` of a query: those of a question, or of one that goes by words alone."""
+    if embedder is None:
+        return {"vectors": [], "model": ""}
+    return {"vectors": embed_question(embedder, text), "model": embedder.name}
+
+
 def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:
     """Give a vector of this embedder to each text of a namespace that lacks one; returns how many.
 

@@ -10,6 +10,7 @@ from agents import set_tracing_disabled
 
 from memorygraph import MemoryGraph
 from memorygraph.integrations.langgraph import MemoryGraphSaver, MemoryGraphStore
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import no_model_is_configured
 from tests.shared_neo4j import Address
 
@@ -34,6 +35,16 @@ def saver(graph: MemoryGraph) -> MemoryGraphSaver:
 def store(graph: MemoryGraph) -> MemoryGraphStore:
     """A store of an empty namespace."""
     return MemoryGraphStore(graph)
+
+
+@pytest.fixture
+def by_meaning(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Texts have vectors of a model over HTTP."""
+    with ScriptedModel() as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", f"scripted-{graph.namespace}")
+        yield
 
 
 @pytest.fixture

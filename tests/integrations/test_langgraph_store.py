@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from operator import methodcaller
 from pathlib import Path
@@ -36,7 +36,6 @@ from memorygraph.graph.invariants import Examination
 from memorygraph.graph.schema import DATA_MIGRATIONS
 from memorygraph.integrations.langgraph import MemoryGraphStore
 from memorygraph.query import Query
-from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import FEWEST_GRAPHS, examples
 from tests.shared_neo4j import new_namespace
 
@@ -229,16 +228,6 @@ def test_an_expired_item_is_gone_for_every_read_and_purge_says_so(store: MemoryG
     assert [item.key for item in store.search((), query="heron")] == ["stays"]
     assert store.list_namespaces() == [("a",)]
     assert graph.purge_expired().went["nodes"] == 1
-
-
-@pytest.fixture
-def by_meaning(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Texts have vectors of a model over HTTP."""
-    with ScriptedModel() as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", f"scripted-{graph.namespace}")
-        yield
 
 
 @pytest.mark.usefixtures("by_meaning")

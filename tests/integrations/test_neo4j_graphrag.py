@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import neo4j
 import pytest
 from neo4j_graphrag.generation import GraphRAG
@@ -28,16 +26,12 @@ QUESTION = "Who wrote the first program?"
 
 
 @pytest.fixture
-def embedded(world: MemoryGraph, twin: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecallEmbedder]:
+def embedded(world: MemoryGraph, twin: MemoryGraph, by_meaning: None) -> RecallEmbedder:
     """Two namespaces that say the same, with vectors of a model over HTTP."""
-    with ScriptedModel() as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", f"scripted-{world.namespace}")
-        twin.load(WORLD)
-        world.embed()
-        twin.embed()
-        yield RecallEmbedder()
+    twin.load(WORLD)
+    world.embed()
+    twin.embed()
+    return RecallEmbedder()
 
 
 def test_results_are_the_hits_of_recall_with_their_metadata(world: MemoryGraph, driver: neo4j.Driver) -> None:
