@@ -246,7 +246,7 @@ WHERE node.namespace = $namespace
 RETURN node;
 
 // name: keyless
-// The nodes without a key, with everything that they have. Parameters: namespace.
+// The nodes without a key, with everything that they have, and how many relationships. Parameters: namespace.
 CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/each-keyless
@@ -254,7 +254,8 @@ CALL () {
 RETURN elementId(node) AS element, labels(node) AS labels, properties(node) AS properties,
        [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
-              ELSE toString(node[key]) END]] AS times;
+              ELSE toString(node[key]) END]] AS times,
+       COUNT { (node)--() } AS degree;
 
 // name: keyless-relationships
 // All relationships that begin at nodes without a key, but for the edges above. Parameters: namespace.

@@ -324,14 +324,14 @@ def node_lines(
 def find_keyless(namespace: Namespace) -> NumberedNodes:
     """Find the nodes without a key of their own, and number them in the order of what they have."""
 
-    def content(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, int | None]]:
+    def content(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str, int, int | None]]:
         for row in rows:
             number = row["properties"].get("bundle_key") if KEYLESS in row["labels"] else None
             labels, properties = set(row["labels"]), encode_properties(namespace, row["properties"], row["times"])
             if isinstance(number, int):
                 labels.remove(KEYLESS)
                 del properties["bundle_key"]
-            yield row["element"], to_line({"labels": sorted(labels), "properties": properties}), number
+            yield row["element"], to_line({"labels": sorted(labels), "properties": properties}), row["degree"], number
 
     with closing(namespace.stream("bundles/keyless", seconds=ALL_SECONDS, typed=True)) as rows:
         return NumberedNodes(content(rows))

@@ -70,24 +70,25 @@ class TextSet:
 
 
 class NumberedNodes:
-    """Nodes that nothing but their content tells apart, numbered from 1 in the order of it; equal ones as they come.
+    """Nodes without a key, numbered from 1 by their content, and equal ones by how many relationships each has.
 
-    `element` is what the database calls a node. One that has a number keeps it.
+    `element` is what the database calls a node: it decides last, and is another one after an import. A node that has a
+    number keeps it.
 
-    >>> nodes = NumberedNodes([("x", "b", None), ("y", "a", None)])
+    >>> nodes = NumberedNodes([("x", "b", 0, None), ("y", "a", 0, None)])
     >>> list(nodes), nodes.number("x")
     ([(1, 'a'), (2, 'b')], 2)
     """
 
-    def __init__(self, nodes: Iterable[tuple[str, str, int | None]]) -> None:
+    def __init__(self, nodes: Iterable[tuple[str, str, int, int | None]]) -> None:
         self._database = _open_temporary()
-        self._database.execute("CREATE TABLE found (element TEXT, line BLOB, number INTEGER)")
+        self._database.execute("CREATE TABLE found (element TEXT, line BLOB, degree INTEGER, number INTEGER)")
         self._database.execute("CREATE TABLE nodes (element TEXT PRIMARY KEY, line BLOB, number INTEGER) WITHOUT ROWID")
-        found = ((element, _encode(line), number) for element, line, number in nodes)
-        self._database.executemany("INSERT INTO found VALUES (?, ?, ?)", found)
+        found = ((element, _encode(line), degree, number) for element, line, degree, number in nodes)
+        self._database.executemany("INSERT INTO found VALUES (?, ?, ?, ?)", found)
         self._database.execute(
             "INSERT INTO nodes SELECT element, line, coalesce(number, (SELECT coalesce(max(number), 0) FROM found) + "
-            "row_number() OVER (PARTITION BY number IS NULL ORDER BY line, element)) FROM found"
+            "row_number() OVER (PARTITION BY number IS NULL ORDER BY line, degree, element)) FROM found"
         )
         self._database.execute("DROP TABLE found")
         self._database.execute("CREATE INDEX by_number ON nodes (number)")

@@ -525,6 +525,15 @@ def test_nodes_without_a_key_come_along_with_all_that_joins_them(graph: MemoryGr
     assert without_name(exported(other)) == without_name(bundle)
 
 
+def test_nodes_without_a_key_stand_in_one_order_whichever_was_made_first(graph: MemoryGraph, twin: MemoryGraph) -> None:
+    person = "CREATE (:Person {namespace: $namespace})"
+    knowing = f"{person}-[:KNOWS]->(:Place {{namespace: $namespace}})"
+    for each, queries in ((graph, (person, knowing)), (twin, (knowing, person))):
+        for query in queries:
+            each.query(query, write=True)
+    assert without_name(exported(graph)) == without_name(exported(twin))
+
+
 def test_nodes_that_only_their_neighbours_tell_apart_keep_these(graph: MemoryGraph, tmp_path: Path) -> None:
     graph.load(WORLD)
     ring = (

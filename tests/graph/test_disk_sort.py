@@ -23,7 +23,7 @@ def test_lines_come_in_their_order_however_few_are_held(
 
 @given(TEXTS)
 def test_nodes_are_numbered_in_the_order_of_their_content(lines: list[str]) -> None:
-    nodes = NumberedNodes((f"e{index}", line, None) for index, line in enumerate(lines))
+    nodes = NumberedNodes((f"e{index}", line, 0, None) for index, line in enumerate(lines))
     assert list(nodes) == list(enumerate(sorted(lines), start=1))
     assert {nodes.number(f"e{index}") for index in range(len(lines))} == {*range(1, len(lines) + 1)}
     assert nodes.number("other") is None
@@ -31,8 +31,13 @@ def test_nodes_are_numbered_in_the_order_of_their_content(lines: list[str]) -> N
 
 
 def test_a_number_that_is_there_stays_and_others_follow() -> None:
-    nodes = NumberedNodes([("a", "z", 1), ("b", "y", None), ("c", "x", None), ("d", "a", 2)])
+    nodes = NumberedNodes([("a", "z", 0, 1), ("b", "y", 0, None), ("c", "x", 0, None), ("d", "a", 0, 2)])
     assert list(nodes) == [(1, "z"), (2, "a"), (3, "x"), (4, "y")]
+
+
+def test_nodes_of_the_same_content_are_numbered_by_their_relationships() -> None:
+    nodes = NumberedNodes([("a", "x", 3, None), ("b", "x", 10, None), ("c", "x", 0, None)])
+    assert [nodes.number(element) for element in "abc"] == [2, 3, 1]
 
 
 @given(TEXTS, TEXTS)
