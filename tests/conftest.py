@@ -1,7 +1,7 @@
 """One real Neo4j for the whole run, and a namespace of its own for each test.
 
 Workers (pytest-xdist) run the files of tests side by side. They share what is expensive: the first that needs Neo4j
-starts it and stores every name (`tests/shared_neo4j.py`), and the process that started them stops it at the end.
+starts it and makes every name (`tests/shared_neo4j.py`), and the process that started them stops it at the end.
 Namespaces keep the tests apart; those of a module are emptied after it in an ordinary run, and left where they are in
 the whole check: the database is thrown away.
 """

@@ -1,21 +1,26 @@
-"""Stores one of each thing that the package stores.
+"""The names that the package stores: labels, types and properties.
 
-Neo4j warns about names (labels, types, properties) that its database has never seen, and a warning fails a test: so
-all of them are stored once before the first test.
+Neo4j warns about names that its database has never seen, and a warning fails a test. So all of them are made before the
+first test, from `names.json`. `server/test_names.py` holds that these are what is stored, by storing one of each thing,
+which takes too long to be done in each run. `python -m tests.names` writes them anew.
 """
 
 from __future__ import annotations
 
+import json
+import tempfile
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from memorygraph import MemoryGraph, Provenance
+from memorygraph import EmbeddedServer, MemoryGraph, Provenance
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
 from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.messages.threads import ListElement, NewValues, StateKey, ThreadWrite
+from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.memory.names import store_names
 
@@ -72,6 +77,33 @@ _x likes &a if _x likes &b.
 context inner(&a) { tl;dr /* done */ }
 context gone() = memory:1
 _x likes &a?"""
+
+
+NAMES = Path(__file__).with_suffix(".json")
+
+_CREATING = {
+    "labels": "UNWIND $names AS name CALL db.createLabel(name) FINISH",
+    "relationship types": "UNWIND $names AS name CALL db.createRelationshipType(name) FINISH",
+    "properties": "UNWIND $names AS name CALL db.createProperty(name) FINISH",
+}
+
+_STORED = {
+    "labels": "CALL db.labels() YIELD label AS name RETURN name ORDER BY name",
+    "relationship types": "CALL db.relationshipTypes() YIELD relationshipType AS name RETURN name ORDER BY name",
+    "properties": "CALL db.propertyKeys() YIELD propertyKey AS name RETURN name ORDER BY name",
+}
+
+
+def create_names(connection: Connection) -> None:
+    """Have Neo4j know every name that the package stores."""
+    queries = [Query(_CREATING[kind], {"names": names}) for kind, names in json.loads(NAMES.read_text("utf-8")).items()]
+    connection.write(lambda transaction: [transaction.run(query) for query in queries])
+
+
+def stored_names(connection: Connection) -> dict[str, list[str]]:
+    """Store one of each thing, and list the names that the database has then."""
+    store_every_name(connection)
+    return {kind: [row["name"] for row in connection.read(Query(query, {}))] for kind, query in _STORED.items()}
 
 
 def store_every_name(connection: Connection) -> None:
@@ -187,3 +219,18 @@ def _store_history(graph: MemoryGraph) -> None:
     graph.load(_LOG, "pete")
     for thought in graph.thoughts():
         graph.delete(f"memory-{thought.address}")
+
+
+def main() -> None:
+    """Write the names that a database of its own has, after one of each thing is stored in it."""
+    with tempfile.TemporaryDirectory() as home:
+        server = EmbeddedServer(Path(home), EmbeddedServer().artifacts)
+        try:
+            with MemoryGraph.connect(server=server) as graph:
+                NAMES.write_text(json.dumps(stored_names(graph.connection), indent=2) + "\n", "utf-8")
+        finally:
+            server.down()
+
+
+if __name__ == "__main__":
+    main()

@@ -25,7 +25,7 @@ from memorygraph.server.aot_cache import SWITCH, AotCache, is_switched_on
 from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 from memorygraph.server.launch import WARMING
-from tests.names import store_every_name
+from tests.names import create_names
 
 Address = tuple[str, tuple[str, str] | None]
 """Where Neo4j is, and the name and the password of its user."""
@@ -122,13 +122,13 @@ class SharedNeo4j:
         self._known = folder / "address.json"
 
     def address(self) -> Address:
-        """Where it is; the first worker that asks starts it, applies the schema and stores every name."""
+        """Where it is; the first worker that asks starts it, applies the schema and makes every name."""
         with FileLock(self._folder / "lock"):
             if not self._known.exists():
                 uri, auth = _given() or self._start()
                 with Connection(uri, auth) as connection:
                     apply_schema(connection)
-                    store_every_name(connection)
+                    create_names(connection)
                 self._known.write_text(json.dumps([uri, auth]), "utf-8")
         uri, auth = json.loads(self._known.read_text("utf-8"))
         return uri, tuple(auth) if auth else None
