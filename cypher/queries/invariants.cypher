@@ -338,8 +338,10 @@ ORDER BY namespace, id, element
 LIMIT $limit;
 
 // name: namespace-names
-// The names of all namespaces. Parameters: none.
+// The names of all namespaces. A record that is being deleted meanwhile has none, nor has one that raw Cypher made so.
+// Parameters: none.
 MATCH (namespace:Namespace)
+WHERE namespace.name IS :: STRING NOT NULL
 RETURN namespace.name AS name
 ORDER BY name;
 

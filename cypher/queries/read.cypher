@@ -98,10 +98,11 @@ RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.ver
 ORDER BY edge.namespace, id;
 
 // name: namespaces
-// Every namespace with its revision and what it holds, or that of one name. Parameters: name (or null).
+// Every namespace with its revision and what it holds, or that of one name. A record without a name is passed over, as in
+// `invariants/namespace-names`. Parameters: name (or null).
 MATCH (namespace:Namespace)
-WHERE $name IS NULL OR namespace.name = $name
-RETURN namespace.name AS name, namespace.revision AS revision,
+WHERE namespace.name IS :: STRING NOT NULL AND ($name IS NULL OR namespace.name = $name)
+RETURN namespace.name AS name, coalesce(namespace.revision, 0) AS revision,
        COUNT { MATCH (node:Node {namespace: namespace.name}) WHERE node.id IS NOT NULL } AS nodes,
        COUNT { MATCH ()-[edge:EDGE {namespace: namespace.name}]->() WHERE edge.id IS NOT NULL } AS edges,
        COUNT { MATCH (c:Conversation {namespace: namespace.name}) WHERE c.name IS NOT NULL } AS conversations,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memorygraph import MemoryGraph, NotFoundError
+from memorygraph.graph.invariants import Examination
 from memorygraph.graph.namespace import NamespaceInfo, begin_drop
 from memorygraph.memory.values import Entity
 from memorygraph.messages.neo4j_storage import drop_conversations
@@ -43,6 +45,20 @@ def test_namespaces_list_counts_conversations_too(graph: MemoryGraph) -> None:
     graph.messages("more").append({"role": "user", "content": "Hi there"})
     held = info_of(graph)
     assert (held.nodes, held.edges, held.conversations, held.messages) == (0, 0, 2, 3)
+
+
+def test_a_record_without_a_name_hinders_no_list_and_no_import(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path
+) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    graph.export_bundle(tmp_path / "bundle")
+    graph.query("CREATE (:Namespace {made_by: $namespace}), (:Namespace {made_by: $namespace, name: 7})", write=True)
+    try:
+        assert all(type(info.name) is str for info in graph.namespaces())
+        twin.import_bundle(tmp_path / "bundle")
+        assert all(type(scope.name) is str for scope in Examination(graph.scope, everywhere=True).scopes)
+    finally:
+        graph.query("MATCH (record:Namespace {made_by: $namespace}) DELETE record", write=True)
 
 
 def test_a_drop_leaves_nothing_of_any_part(graph: MemoryGraph) -> None:

@@ -42,7 +42,7 @@ def test_get_schema_itself_needs_apoc(driver: neo4j.Driver) -> None:
 
 @pytest.mark.usefixtures("world")
 def test_a_schema_without_apoc_has_labels_properties_types_and_patterns(driver: neo4j.Driver) -> None:
-    schema = structured_schema(driver, sample=10)
+    schema = structured_schema(driver)
     assert {"property": "name", "type": "STRING"} in schema["node_props"]["Node"]
     assert {"property": "created_at", "type": "DATE_TIME"} in schema["node_props"]["Conversation"]
     assert {"property": "sampled", "type": "BOOLEAN"} in schema["node_props"]["Message"]

@@ -19,7 +19,7 @@ _RECALLED = (
 
 
 def store_names(graph: MemoryGraph) -> None:
-    """Store an entity with an observation and a relation, and a node of mcp-neo4j-memory, which is deleted again."""
+    """Store an entity with an observation and a relation, and a node of mcp-neo4j-memory."""
     entity = Entity(name="names", entity_type="t", observations=["o"])
     Entities(graph.scope).create([entity])
     Entities(graph.scope).relate([Relation(source="names", target="names", relation_type="r")])
@@ -27,7 +27,6 @@ def store_names(graph: MemoryGraph) -> None:
         Entities(graph.scope).create([Entity(name="merged", entity_type="t", observations=["o"])])
         graph.merge("merged", into="names")
     graph.query(_FOREIGN, write=True)
-    graph.query("MATCH (node:Memory {name: ''}) DELETE node", write=True)
     graph.query(_PARTS, write=True)
     graph.index_messages()
     graph.query(_RECALLED, write=True)
