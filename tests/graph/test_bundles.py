@@ -492,7 +492,7 @@ def test_a_bundle_says_what_leaves_the_namespace(graph: MemoryGraph, twin: Memor
     twin.load(WORLD)
     graph.query(
         "MATCH (a:Node {namespace: $namespace, id: 'a'}), (b:Node {namespace: $other, id: 'b'}) "
-        "CREATE (a)-[:SEES]->(b) CREATE (a)-[:SEES]->(:Person)",
+        "CREATE (a)-[:SEES]->(b) CREATE (a)-[:SEES]->(:Person {mark: 'test-bundles'})",
         {"other": twin.namespace},
         write=True,
     )
