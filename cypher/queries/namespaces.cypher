@@ -4,6 +4,18 @@
 MATCH (namespace:Namespace {name: $namespace})
 SET namespace.dropping = true;
 
+// name: catch-up
+// Have a namespace be at the revision of its last load: an earlier version set it back when something was forgotten while
+// something else was stored, and no write could begin any more. Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+SET namespace.revision = coalesce(namespace.revision, 0)
+WITH namespace
+MATCH (load:Load {namespace: $namespace})
+USING INDEX SEEK load:Load(namespace, revision)
+WHERE load.revision > namespace.revision
+WITH namespace, max(load.revision) AS last
+SET namespace.revision = last;
+
 // name: drop-namespace-elements
 // Delete some of a namespace's nodes with all that hangs on them, under the namespace's write lock; run until
 // none is left. Parameters: namespace, limit.

@@ -197,6 +197,11 @@ def add_item_homes(namespace: Namespace) -> None:
         pass
 
 
+def catch_up(namespace: Namespace) -> None:
+    """Have a namespace be at the revision of its last load, which an earlier version could set back."""
+    namespace.write(methodcaller("run", "namespaces/catch-up"))
+
+
 def _current_goal(goal: dict[str, Any]) -> dict[str, Any]:
     surface = goal["forms"][-1]
     lemma = _current_lemma(goal["lemma"], surface, goal["negated"])
@@ -214,5 +219,6 @@ DATA_MIGRATIONS: Mapping[str, Callable[[Namespace], object]] = {
     "0018_answers": migrate_answers,
     "0035_message_labels": migrate_message_labels,
     "0036_item_homes": add_item_homes,
+    "0037_revisions": catch_up,
 }
 """What a migration does with the data of each namespace, in Python; each is idempotent."""

@@ -1,0 +1,72 @@
+"""Who waits for the write lock of a namespace goes on from what the one before has written."""
+
+from __future__ import annotations
+
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from memorygraph import MemoryGraph
+from memorygraph.graph.schema import DATA_MIGRATIONS
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
+from tests.graph.test_cypher import values_of
+
+LOCKING = [
+    name for name, block in CYPHER.items() if re.search(r"^SET namespace\.revision = [^$]", block.text, re.MULTILINE)
+]
+COUNTING = "MATCH (namespace:Namespace {name: $namespace}) SET namespace.revision = namespace.revision + 1"
+WAITING = (
+    "SHOW TRANSACTIONS YIELD status, parameters "
+    "WHERE status STARTS WITH 'Blocked' AND parameters.namespace = $namespace RETURN count(*) AS count"
+)
+# The role of a message is part of its content, which nobody changes.
+SET_TO_ITSELF = re.compile(r"\bSET (\w+\.(?!role\b)\w+) = \1\s*(?:[,;]|//|$|\n)")
+
+
+def revision_of(graph: MemoryGraph) -> int:
+    """How many writes the namespace has counted."""
+    return next(info.revision for info in graph.namespaces() if info.name == graph.namespace)
+
+
+@pytest.mark.parametrize("name", LOCKING)
+def test_who_waits_for_a_namespace_sets_back_no_revision(graph: MemoryGraph, name: str) -> None:
+    begin, query = (
+        CYPHER[each](**(values_of(CYPHER[each]) | {"namespace": graph.namespace})) for each in ("forget/begin", name)
+    )
+    graph.connection.write(lambda transaction: transaction.run(begin))  # a list, which `forget/finish` needs
+    before = revision_of(graph)
+    waiting = Query(WAITING, {"namespace": graph.namespace})
+    with (
+        ThreadPoolExecutor() as pool,
+        graph.connection._driver.session() as session,
+        session.begin_transaction() as first,
+    ):
+        first.run(COUNTING, namespace=graph.namespace).consume()
+        second = pool.submit(graph.connection.write, lambda transaction: transaction.run(query))
+        while not (graph.connection.read(waiting)[0]["count"] or second.done()):
+            time.sleep(0.01)
+        assert not second.done()
+        first.commit()
+    second.result()
+    assert revision_of(graph) > before
+
+
+def test_no_query_sets_a_value_to_itself_which_is_read_before_the_lock_is_held() -> None:
+    assert SET_TO_ITSELF.search("SET a.b = a.b\nWITH a")
+    assert [name for name, block in CYPHER.items() if SET_TO_ITSELF.search(block.text)] == []
+
+
+def test_a_namespace_that_was_set_back_is_written_to_again(graph: MemoryGraph) -> None:
+    for name in "ab":
+        graph.load(f'Node(node_id="{name}", name="A", data="");')
+    for _ in range(2):  # the second time there is nothing to do
+        DATA_MIGRATIONS["0037_revisions"](graph.scope)
+        assert revision_of(graph) == 2
+        graph.query("MATCH (record:Namespace {name: $namespace}) SET record.revision = 1", write=True)
+    DATA_MIGRATIONS["0037_revisions"](graph.scope)
+    graph.load('Node(node_id="c", name="C", data="");')
+    assert [change.revision for change in graph.history("c")] == [3]
+    assert graph.broken_invariants() == []
