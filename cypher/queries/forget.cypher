@@ -20,11 +20,12 @@ RETURN properties(forgetting) AS forgetting;
 // name: lock
 // The list under the write lock of its namespace, until the commit; no row where it is done. Neo4j would read the value of
 // `revision = revision` before it has the lock, and so set back what another write has counted meanwhile; that in a function
-// it reads under the lock. Parameters: namespace, forgetting.
+// it reads under the lock. Parameters: namespace, forgetting, load.
 MATCH (namespace:Namespace {name: $namespace})
 SET namespace.revision = coalesce(namespace.revision, 0)
 WITH namespace
 MATCH (forgetting:Forgetting {namespace: namespace.name, id: $forgetting})
+WHERE forgetting.load = $load
 RETURN properties(forgetting) AS forgetting;
 
 // name: set-counts

@@ -161,7 +161,7 @@ def forget_for_good(
 
         def try_all(transaction: NamespaceTransaction) -> Forgotten:
             begin(transaction)
-            while (state := lock_list(transaction, forgetting)) and forget_piece(state):
+            while (state := lock_list(transaction, forgetting, load)) and forget_piece(state):
                 state.save()
             assert state is not None  # noqa: S101 - only `finish` deletes the list
             count_kept(state)
@@ -171,7 +171,7 @@ def forget_for_good(
     recorded = namespace.write(begin)
     if isinstance(recorded, Forgotten):
         return recorded
-    while namespace.write(lambda transaction: forget_next(transaction, forgetting)):
+    while namespace.write(lambda transaction: forget_next(transaction, forgetting, recorded)):
         pass
     return finish(namespace, forgetting, recorded, kind, clear)
 
@@ -197,18 +197,21 @@ def begin_list(
     return str(state.properties["load"])
 
 
-def forget_next(transaction: NamespaceTransaction, forgetting: str) -> bool:
+def forget_next(transaction: NamespaceTransaction, forgetting: str, load: str) -> bool:
     """Forget one piece; False when nothing is left of the list."""
-    state = lock_list(transaction, forgetting)
+    state = lock_list(transaction, forgetting, load)
     if state is None or not forget_piece(state):
         return False
     state.save()
     return True
 
 
-def lock_list(transaction: NamespaceTransaction, forgetting: str) -> ForgettingState | None:
-    """Read the list under the lock of its namespace; None where another process has finished it."""
-    rows = transaction.run("forget/lock", forgetting=forgetting)
+def lock_list(transaction: NamespaceTransaction, forgetting: str, load: str) -> ForgettingState | None:
+    """Read the list of this load under the lock of its namespace; None where another process has finished it.
+
+    The next one of its id may have begun since, as that of what has expired by then.
+    """
+    rows = transaction.run("forget/lock", forgetting=forgetting, load=load)
     return ForgettingState(transaction, forgetting, rows[0]["forgetting"]) if rows else None
 
 
@@ -365,7 +368,7 @@ def finish(
 
     def work(transaction: NamespaceTransaction) -> Forgotten:
         nonlocal files
-        state = lock_list(transaction, forgetting)
+        state = lock_list(transaction, forgetting, load)
         if state is None:  # the acknowledgement was lost, or another process was faster
             [row] = transaction.run("forget/record", load=load)
             return report(kind, row["load"], row["load"]["revision"])

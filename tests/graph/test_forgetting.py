@@ -13,6 +13,7 @@ import pytest
 from memorygraph import MemoryGraph, Provenance
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph import forgetting
+from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.values import Entity, ObservationDeletion
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
@@ -387,6 +388,28 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
     assert graph.forget_conversation("talk").went == complete.went
     assert graph.broken_invariants() == []
     assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
+
+
+def test_who_is_overtaken_finishes_only_the_list_that_it_began(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = forgetting.finish
+
+    def finish_after_another(namespace: Namespace, *list_: Any) -> forgetting.Forgotten:
+        """Another process finishes the list first, and a third one begins the next of its id."""
+        monkeypatch.setattr(forgetting, "finish", finish)
+        done = finish(namespace, *list_)
+        graph.messages("talk").append({"role": "user", "content": "new"})
+        namespace.write(lambda opened: forgetting.begin_list(opened, "conversation", "talk", "next", dry_run=False))
+        assert finish(namespace, *list_) == done
+        return done
+
+    monkeypatch.setattr(forgetting, "finish", finish_after_another)
+    graph.messages("talk").append({"role": "user", "content": "old"})
+    assert graph.forget_conversation("talk").went["messages"] == 1
+    assert [broken.name for broken in graph.broken_invariants()] == ["forgetting"]
+    assert graph.forget_conversation("talk").went["messages"] == 1
+    assert graph.broken_invariants() == []
 
 
 def test_who_appends_to_a_conversation_that_is_forgotten_is_refused_or_begins_another(graph: MemoryGraph) -> None:
