@@ -80,6 +80,7 @@ class EntityPlan:
         self._max_things = max_things
         self._used = set(opened.taken)
         self._indexes = count()
+        self._observed: set[tuple[str, str, int]] = set()
         self._related: set[tuple[str, str, str]] = set()
         self.aliases = opened.aliases
 
@@ -118,12 +119,18 @@ class EntityPlan:
         return like.name if like and self.ids.get(name) == like.id else None
 
     def observe(self, name: str, text: str, number: int = 0) -> int:
-        """Plan an observation of an entity, and return its index; `number` tells those of the same text apart."""
+        """Plan an observation of an entity, unless the plan has it already; returns its index.
+
+        `number` tells those of the same text apart. An entity can have several names in one request.
+        """
         index = self.next_index()
-        parts: tuple[str | int, ...] = (self.ids[name], text, *self.number_parts(index, number))
-        ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
-        said = {"data": text, **parts_of_properties({"data": text})}
-        self.rows.observations.append({**ids, "entity": self.ids[name], "index": index, **said})
+        observed = (self.ids[name], text, number)
+        if observed not in self._observed:
+            self._observed.add(observed)
+            parts: tuple[str | int, ...] = (self.ids[name], text, *self.number_parts(index, number))
+            ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
+            said = {"data": text, **parts_of_properties({"data": text})}
+            self.rows.observations.append({**ids, "entity": self.ids[name], "index": index, **said})
         return index
 
     def relate(self, relation: Relation) -> int:

@@ -174,6 +174,15 @@ def test_writes_take_an_alias_and_say_whose_it_is(ada: MemoryGraph) -> None:
         ada.node("Ada")
 
 
+def test_an_observation_under_two_names_of_an_entity_is_stored_once(ada: MemoryGraph) -> None:
+    ada.merge("Countess", into="Ada")
+    created = ada.entities.create([entity("Countess", "is kind"), entity("Ada", "is kind", "is tall")])
+    assert [outcome.added_observations for outcome in created.outcomes] == [["is kind"], ["is tall"]]
+    observed = [Observations(entity_name=name, contents=["is bold"]) for name in ("Ada", "Countess")]
+    assert [added.added_observations for added in ada.entities.observe(observed)] == [["is bold"], []]
+    assert {"is kind", "is tall", "is bold"} <= said(ada, "Ada")[0]
+
+
 def test_an_alias_goes_with_its_entity_and_comes_back_with_it(ada: MemoryGraph) -> None:
     ada.merge("Countess", into="Ada")
     ada.delete("Ada")
