@@ -59,6 +59,7 @@ MIN_PAUSE_SECONDS = 0.05
 MAX_PAUSE_SECONDS = 2.0
 # Locks are held for milliseconds: a long back-off starves the waiting writer.
 MAX_DEADLOCK_PAUSE_SECONDS = 0.25
+MAX_DELETIONS_MET = 3  # a query that itself deletes what it asks for meets a deletion each time
 
 # Our errors say it already; without a handler the driver's messages would reach the user's terminal.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
@@ -156,6 +157,11 @@ def needs_restart(error: Exception) -> bool:
 def ran_out_of_time(error: Exception) -> bool:
     """Tell whether Neo4j has ended a transaction because its time was up."""
     return code_of(error).startswith("Neo.ClientError.Transaction.TransactionTimedOut")
+
+
+def met_deletion(error: Exception) -> bool:
+    """Whether a query came upon what another transaction deletes; or its own, which fails each time."""
+    return code_of(error) == "Neo.ClientError.Statement.EntityNotFound"
 
 
 def code_of(error: BaseException | None) -> str:
@@ -469,6 +475,7 @@ class Connection:
                     in_doubt = in_doubt or (writes and lost)
                     slow = not writes and ran_out_of_time(error)
                     passes = error.is_retryable() and "OutOfMemoryError" not in code_of(error)
+                    passes = passes or (met_deletion(error) and attempt < MAX_DELETIONS_MET)
                     again = repeatable if lost or slow else passes
                     if slow:
                         require_running()

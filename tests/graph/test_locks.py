@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 import pytest
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, QueryError
 from memorygraph.graph.schema import DATA_MIGRATIONS
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from tests.graph.test_cypher import values_of
+
+Result = TypeVar("Result")
 
 LOCKING = [
     name for name, block in CYPHER.items() if re.search(r"^SET namespace\.revision = [^$]", block.text, re.MULTILINE)
@@ -31,6 +35,23 @@ def revision_of(graph: MemoryGraph) -> int:
     return next(info.revision for info in graph.namespaces() if info.name == graph.namespace)
 
 
+def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result]) -> Result:
+    """What a write answers that has waited for a lock, which this Cypher held until its commit."""
+    waiting = Query(WAITING, {"namespace": graph.namespace})
+    with (
+        ThreadPoolExecutor() as pool,
+        graph.connection._driver.session() as session,
+        session.begin_transaction() as first,
+    ):
+        first.run(cypher, namespace=graph.namespace).consume()
+        second = pool.submit(write)
+        while not (graph.connection.read(waiting)[0]["count"] or second.done()):
+            time.sleep(0.01)
+        assert not second.done()
+        first.commit()
+        return second.result()
+
+
 @pytest.mark.parametrize("name", LOCKING)
 def test_who_waits_for_a_namespace_sets_back_no_revision(graph: MemoryGraph, name: str) -> None:
     begin, query = (
@@ -38,20 +59,24 @@ def test_who_waits_for_a_namespace_sets_back_no_revision(graph: MemoryGraph, nam
     )
     graph.connection.write(lambda transaction: transaction.run(begin))  # a list, which `forget/finish` needs
     before = revision_of(graph)
-    waiting = Query(WAITING, {"namespace": graph.namespace})
-    with (
-        ThreadPoolExecutor() as pool,
-        graph.connection._driver.session() as session,
-        session.begin_transaction() as first,
-    ):
-        first.run(COUNTING, namespace=graph.namespace).consume()
-        second = pool.submit(graph.connection.write, lambda transaction: transaction.run(query))
-        while not (graph.connection.read(waiting)[0]["count"] or second.done()):
-            time.sleep(0.01)
-        assert not second.done()
-        first.commit()
-    second.result()
+    answer_after(graph, COUNTING, lambda: graph.connection.write(lambda transaction: transaction.run(query)))
     assert revision_of(graph) > before
+
+
+def test_who_waits_for_what_is_deleted_meanwhile_does_not_find_it(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="x", name="X", data="");')
+    deleting = "MATCH (node:Node {namespace: $namespace, id: 'x'}) DETACH DELETE node"
+    joining = (
+        "MATCH (node:Node {namespace: $namespace, id: 'x'}) "
+        "CREATE (node)-[:SEES]->(:Thing {namespace: $namespace}) RETURN count(*) AS count"
+    )
+    assert answer_after(graph, deleting, lambda: graph.query(joining, write=True)) == [{"count": 0}]
+
+
+def test_a_query_that_asks_for_what_it_has_deleted_is_refused(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="x", name="X", data="");')
+    with pytest.raises(QueryError, match="deleted"):
+        graph.query("MATCH (node:Node {namespace: $namespace}) DETACH DELETE node RETURN labels(node)", write=True)
 
 
 def test_no_query_sets_a_value_to_itself_which_is_read_before_the_lock_is_held() -> None:
