@@ -111,7 +111,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 @cache
 def _start_neo4j() -> None:
     with suppress(MemoryGraphError):  # the fixture says why
-        SharedNeo4j(Path(os.environ[RUN_FOLDER])).address()
+        shared = SharedNeo4j(Path(os.environ[RUN_FOLDER]))
+        shared.address()
+        if profile() != "ordinary":  # half a minute of many
+            shared.make_plans()
 
 
 @cache
@@ -124,6 +127,12 @@ def _make_start_cache() -> None:
 def server() -> Address:
     """The address and the login of Neo4j: NEO4J_URI, or an embedded server with data of its own."""
     return SharedNeo4j(Path(os.environ[RUN_FOLDER])).address()
+
+
+@pytest.fixture(scope="session")
+def made_plans(server: Address) -> None:
+    """No query waits for its plan, which on a busy machine takes longer than a test with short time limits allows."""
+    SharedNeo4j(Path(os.environ[RUN_FOLDER])).make_plans()
 
 
 @pytest.fixture(scope="module")

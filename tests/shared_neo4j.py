@@ -25,7 +25,7 @@ from memorygraph.server.aot_cache import SWITCH, AotCache, is_switched_on
 from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 from memorygraph.server.launch import WARMING
-from tests.names import create_names
+from tests.names import create_names, store_every_name
 
 Address = tuple[str, tuple[str, str] | None]
 """Where Neo4j is, and the name and the password of its user."""
@@ -132,6 +132,15 @@ class SharedNeo4j:
                 self._known.write_text(json.dumps([uri, auth]), "utf-8")
         uri, auth = json.loads(self._known.read_text("utf-8"))
         return uri, tuple(auth) if auth else None
+
+    def make_plans(self) -> None:
+        """Have Neo4j plan what the package stores, by storing one of each thing, once in a run."""
+        made, (uri, auth) = self._folder / "plans", self.address()
+        with FileLock(self._folder / "plans.lock"):
+            if not made.exists():
+                with Connection(uri, auth) as connection:
+                    store_every_name(connection)
+                made.touch()
 
     def stop(self) -> None:
         """Stop the server of the run; of a server of somebody else, delete all namespaces of the run."""

@@ -71,6 +71,7 @@ ENCRYPTED = {"bolt": "bolt+s", "neo4j": "neo4j+s", "http": "https"}
 """Of each scheme without encryption the one with it."""
 
 Driver: TypeAlias = neo4j.Driver
+DriverFailure: TypeAlias = exceptions.Neo4jError | exceptions.DriverError
 """What a caller may have made: only this room knows the library by its name."""
 
 Result = TypeVar("Result")
@@ -164,6 +165,19 @@ def met_deletion(error: Exception) -> bool:
     return code_of(error) == "Neo.ClientError.Statement.EntityNotFound"
 
 
+def told_by_driver(error: DriverFailure) -> DriverFailure:
+    """Return the cause of a result that has failed, whose own error has no code; any other error as it is.
+
+    A unit of work meets it in the rows of a query, and the end of its transaction in those that nobody has read.
+    """
+    cause = error.__cause__
+    if isinstance(error, exceptions.ResultFailedError) and isinstance(
+        cause, (exceptions.Neo4jError, exceptions.DriverError)
+    ):
+        return cause
+    return error
+
+
 def code_of(error: BaseException | None) -> str:
     """Return the code that Neo4j gave an error, if it is one of Neo4j's."""
     return getattr(error, "code", None) or ""
@@ -198,7 +212,8 @@ def _translated() -> Iterator[None]:
     except _FailedWork as failed:
         raise failed.error from failed.error.__cause__
     except (exceptions.Neo4jError, exceptions.DriverError) as error:
-        raise translate(error) from error
+        told = told_by_driver(error)
+        raise translate(told) from told
     except (OSError, ValueError) as error:  # a name that cannot be resolved, an address of no known scheme
         raise ConnectionError(f"Neo4j cannot be reached: {error}; {_UNREACHABLE}") from error
 
@@ -256,14 +271,10 @@ class Transaction:
 
 
 def _rows(result: neo4j.Result, *, typed: bool = False) -> Iterator[dict[str, Any]]:
-    try:
-        keys = result.keys()
-        for record in result:
-            plain = zip(keys, record.values(), strict=True)
-            yield dict(record) if typed else {key: _plain(value) for key, value in plain}
-    except exceptions.ResultFailedError as error:
-        # The driver only says that it has failed: the code of the cause tells whether to try again.
-        raise error.__cause__ or error from None
+    keys = result.keys()
+    for record in result:
+        plain = zip(keys, record.values(), strict=True)
+        yield dict(record) if typed else {key: _plain(value) for key, value in plain}
 
 
 class UnencryptedWarning(UserWarning):
@@ -469,7 +480,8 @@ class Connection:
             with _translated():
                 try:
                     return once()
-                except (exceptions.Neo4jError, exceptions.DriverError) as error:
+                except (exceptions.Neo4jError, exceptions.DriverError) as failure:
+                    error = told_by_driver(failure)
                     raise_interrupt(error)
                     lost = isinstance(error, exceptions.IncompleteCommit)
                     in_doubt = in_doubt or (writes and lost)

@@ -23,6 +23,15 @@ def test_an_error_of_a_unit_of_work_reaches_its_caller_as_it_is(connection: Conn
         assert caught.value is error
 
 
+def test_a_result_that_nobody_has_read_fails_by_its_own_error(connection: Connection) -> None:
+    def work(transaction: Transaction) -> None:
+        next(transaction.run_each([Query("RETURN 1 AS one", {}), Query("RETURN 1 / 0 AS none", {})]))
+
+    for run in (connection.read_with, connection.write):
+        with pytest.raises(QueryError, match="/ by zero"):
+            run(work)
+
+
 @pytest.mark.parametrize(
     "value",
     ["\ud800", 2**63, object(), {"a": {1, 2}}, {1: "a"}],

@@ -19,6 +19,8 @@ from memorygraph.query import Query
 from tests.trust.cluster import BEGIN, RECORD, RUN, SUCCESS, Cluster, Death, Member
 from tests.trust.proxy import COMMIT
 
+pytestmark = pytest.mark.usefixtures("made_plans")
+
 Server = tuple[str, tuple[str, str] | None]
 ROWS = 5000
 

@@ -25,7 +25,7 @@ from tests.trust.rounds import loads, stored
 
 FAULTS = amount(ordinary=12, whole=40, long=400)
 OPERATIONS = amount(ordinary=60, whole=60, long=1000)
-pytestmark = pytest.mark.timeout(300 + 3 * FAULTS)
+pytestmark = [pytest.mark.timeout(300 + 3 * FAULTS), pytest.mark.usefixtures("made_plans")]
 MAX_CALL_S = 60.0
 """Half a minute of new tries, and the silences that are waited for; a call that hangs takes for ever."""
 
