@@ -71,8 +71,9 @@ ENCRYPTED = {"bolt": "bolt+s", "neo4j": "neo4j+s", "http": "https"}
 """Of each scheme without encryption the one with it."""
 
 Driver: TypeAlias = neo4j.Driver
-DriverFailure: TypeAlias = exceptions.Neo4jError | exceptions.DriverError
 """What a caller may have made: only this room knows the library by its name."""
+
+DriverFailure: TypeAlias = exceptions.Neo4jError | exceptions.DriverError
 
 Result = TypeVar("Result")
 

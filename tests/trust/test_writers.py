@@ -61,10 +61,10 @@ def merge(graph: MemoryGraph, chance: random.Random) -> None:
 
 
 def talk(graph: MemoryGraph, chance: random.Random) -> None:
-    """Say something in one of the conversations, and edit what was said before."""
+    """Say something in one of the conversations, and edit it."""
     messages = graph.messages(f"talk{chance.randrange(2)}")
     messages.append({"role": "user", "content": f"I like tea {chance.random()}"})
-    messages[chance.randrange(len(messages))]["content"] = f"I like jam {chance.random()}"
+    messages[-1]["content"] = f"I like jam {chance.random()}"
 
 
 WRITERS: Mapping[str, Writer] = {
@@ -98,7 +98,7 @@ def write(graph: MemoryGraph, writer: Writer, chance: random.Random) -> int:
         try:
             writer(graph, chance)
             done += 1
-        except NotFoundError:
+        except (NotFoundError, IndexError):  # of a conversation that is empty again
             pass
         except ScriptError as error:
             if {problem.code for problem in error.problems} != {"unknown-id"}:
