@@ -22,7 +22,7 @@ from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.messages.threads import ListElement, NewValues, StateKey, ThreadWrite
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.memory.names import store_names
+from tests.memory.names import FOREIGN, store_names
 
 _PROGRAM = """
 import llm M from "openai://m"
@@ -101,8 +101,9 @@ def create_names(connection: Connection) -> None:
 
 
 def stored_names(connection: Connection) -> dict[str, list[str]]:
-    """Store one of each thing, and list the names that the database has then."""
+    """Store one of each thing that is stored or read, and list the names that the database has then."""
     store_every_name(connection)
+    MemoryGraph(connection, "names").query(FOREIGN, write=True)
     return {kind: [row["name"] for row in connection.read(Query(query, {}))] for kind, query in _STORED.items()}
 
 

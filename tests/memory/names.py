@@ -7,7 +7,8 @@ from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, Relation
 from tests.memory.recalling import learn, say
 
-_FOREIGN = "MERGE (:Memory {name: '', type: '', observations: []})"
+FOREIGN = "MERGE (:Memory {name: '', type: '', observations: []})"
+"""Stores a node of mcp-neo4j-memory, which memorygraph only reads."""
 
 _PARTS = "CREATE (a:Node {name_parts: '', data_parts: ''}), (b:Alias {name_parts: ''}) DELETE a, b"
 
@@ -19,14 +20,13 @@ _RECALLED = (
 
 
 def store_names(graph: MemoryGraph) -> None:
-    """Store an entity with an observation and a relation, and a node of mcp-neo4j-memory."""
+    """Store an entity with an observation and a relation."""
     entity = Entity(name="names", entity_type="t", observations=["o"])
     Entities(graph.scope).create([entity])
     Entities(graph.scope).relate([Relation(source="names", target="names", relation_type="r")])
     if not graph.aliases("names"):
         Entities(graph.scope).create([Entity(name="merged", entity_type="t", observations=["o"])])
         graph.merge("merged", into="names")
-    graph.query(_FOREIGN, write=True)
     graph.query(_PARTS, write=True)
     graph.index_messages()
     graph.query(_RECALLED, write=True)
