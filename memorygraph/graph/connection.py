@@ -74,6 +74,7 @@ Driver: TypeAlias = neo4j.Driver
 """What a caller may have made: only this room knows the library by its name."""
 
 DriverFailure: TypeAlias = exceptions.Neo4jError | exceptions.DriverError
+"""What the driver raises where the server or the way to it fails."""
 
 Result = TypeVar("Result")
 
@@ -172,11 +173,7 @@ def told_by_driver(error: DriverFailure) -> DriverFailure:
     A unit of work meets it in the rows of a query, and the end of its transaction in those that nobody has read.
     """
     cause = error.__cause__
-    if isinstance(error, exceptions.ResultFailedError) and isinstance(
-        cause, (exceptions.Neo4jError, exceptions.DriverError)
-    ):
-        return cause
-    return error
+    return cause if isinstance(error, exceptions.ResultFailedError) and isinstance(cause, DriverFailure) else error
 
 
 def code_of(error: BaseException | None) -> str:
@@ -194,7 +191,7 @@ def fails_always(error: QueryError) -> bool:
 def translate_in_doubt(error: Exception) -> ConnectionError:
     """Translate the error of a write that may have been kept all the same."""
     cause = error.__cause__ if isinstance(error, exceptions.IncompleteCommit) else error
-    reason = translate(cause) if isinstance(cause, (exceptions.Neo4jError, exceptions.DriverError)) else None
+    reason = translate(cause) if isinstance(cause, DriverFailure) else None
     kind = RestartNeededError if isinstance(reason, RestartNeededError) else ConnectionError
     return kind(f"{_UNKNOWN_OUTCOME}. {reason}" if reason else _UNKNOWN_OUTCOME, outcome_unknown=True)
 
@@ -482,13 +479,13 @@ class Connection:
                 try:
                     return once()
                 except (exceptions.Neo4jError, exceptions.DriverError) as failure:
+                    raise_interrupt(failure)
                     error = told_by_driver(failure)
-                    raise_interrupt(error)
                     lost = isinstance(error, exceptions.IncompleteCommit)
                     in_doubt = in_doubt or (writes and lost)
                     slow = not writes and ran_out_of_time(error)
-                    passes = error.is_retryable() and "OutOfMemoryError" not in code_of(error)
-                    passes = passes or (met_deletion(error) and attempt < MAX_DELETIONS_MET)
+                    deleted = met_deletion(error) and attempt < MAX_DELETIONS_MET
+                    passes = deleted or (error.is_retryable() and "OutOfMemoryError" not in code_of(error))
                     again = repeatable if lost or slow else passes
                     if slow:
                         require_running()

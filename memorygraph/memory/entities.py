@@ -323,12 +323,9 @@ class Entities:
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], list[AddedObservations]]:
             plan.require(names)
-            seen: set[tuple[str, str]] = set()
-            given: list[list[tuple[int, str]]] = []
-            for wanted in observations:
-                texts = [text for text in dict.fromkeys(wanted.contents) if (wanted.entity_name, text) not in seen]
-                seen.update((wanted.entity_name, text) for text in texts)
-                given.append([(plan.observe(wanted.entity_name, text), text) for text in texts])
+            given = [
+                [(plan.observe(wanted.entity_name, text), text) for text in wanted.contents] for wanted in observations
+            ]
 
             def report(stored: StoredWrite) -> list[AddedObservations]:
                 new = ([text for index, text in texts if index in stored.indexes] for texts in given)

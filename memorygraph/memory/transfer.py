@@ -117,7 +117,6 @@ class Transfer(ForeignFile):
     def plan_entities(self, plan: EntityPlan, warnings: list[Problem]) -> tuple[int, frozenset[int]]:
         """Plan the entities; returns the number of new ones, and the indexes of their observations."""
         kinds: dict[str, str] = {}
-        given: set[tuple[str, str, int]] = set()
         indexes: set[int] = set()
         new = 0
         for line, entity in self.entities:
@@ -132,11 +131,8 @@ class Transfer(ForeignFile):
             # A file may repeat an observation of an entity: the repetitions are numbered, and kept.
             repeats: Counter[str] = Counter()
             for text in entity.observations:
-                key = (entity.name, text, repeats[text])
+                indexes.add(plan.observe(entity.name, text, repeats[text]))
                 repeats[text] += 1
-                if key not in given:
-                    given.add(key)
-                    indexes.add(plan.observe(entity.name, text, key[2]))
         return new, frozenset(indexes)
 
     def plan_relations(self, plan: EntityPlan) -> None:

@@ -32,6 +32,16 @@ def test_a_result_that_nobody_has_read_fails_by_its_own_error(connection: Connec
             run(work)
 
 
+def test_ctrl_c_is_not_lost_in_a_result_that_has_failed(connection: Connection) -> None:
+    def work(transaction: Transaction) -> None:
+        next(transaction.run_each([Query("RETURN 1 AS one", {}), Query("RETURN 1 / 0 AS none", {})]))
+        raise KeyboardInterrupt
+
+    for run in (connection.read_with, connection.write):
+        with pytest.raises(KeyboardInterrupt):
+            run(work)
+
+
 @pytest.mark.parametrize(
     "value",
     ["\ud800", 2**63, object(), {"a": {1, 2}}, {1: "a"}],
