@@ -100,11 +100,16 @@ def create_names(connection: Connection) -> None:
     connection.write(lambda transaction: [transaction.run(query) for query in queries])
 
 
-def stored_names(connection: Connection) -> dict[str, list[str]]:
-    """Store one of each thing that is stored or read, and list the names that the database has then."""
-    store_every_name(connection)
-    MemoryGraph(connection, "names").query(FOREIGN, write=True)
-    return {kind: [row["name"] for row in connection.read(Query(query, {}))] for kind, query in _STORED.items()}
+def stored_names(home: Path) -> dict[str, list[str]]:
+    """Store one of each thing that is stored or read in a database of its own, and list the names that it has then."""
+    server = EmbeddedServer(home, EmbeddedServer().artifacts)
+    try:
+        with MemoryGraph.connect(server=server) as graph:
+            store_every_name(graph.connection)
+            graph.query(FOREIGN, write=True)
+            return {kind: [row["name"] for row in graph.query(query)] for kind, query in _STORED.items()}
+    finally:
+        server.down()
 
 
 def store_every_name(connection: Connection) -> None:
@@ -223,14 +228,9 @@ def _store_history(graph: MemoryGraph) -> None:
 
 
 def main() -> None:
-    """Write the names that a database of its own has, after one of each thing is stored in it."""
+    """Write the names that are stored."""
     with tempfile.TemporaryDirectory() as home:
-        server = EmbeddedServer(Path(home), EmbeddedServer().artifacts)
-        try:
-            with MemoryGraph.connect(server=server) as graph:
-                NAMES.write_text(json.dumps(stored_names(graph.connection), indent=2) + "\n", "utf-8")
-        finally:
-            server.down()
+        NAMES.write_text(json.dumps(stored_names(Path(home)), indent=2) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -72,9 +72,13 @@ def locked(connection: Connection, namespace: str) -> Iterator[None]:
         transaction.rollback()
 
 
-def waiting(connection: Connection) -> Callable[[], bool]:
-    """Whether a query of another client waits for a lock."""
-    query = Query("SHOW TRANSACTIONS YIELD status WHERE status STARTS WITH 'Blocked' RETURN count(*) AS waiting", {})
+def waiting(connection: Connection, namespace: str) -> Callable[[], bool]:
+    """Whether a query of another client, in this namespace, waits for a lock."""
+    text = (
+        "SHOW TRANSACTIONS YIELD status, parameters "
+        "WHERE status STARTS WITH 'Blocked' AND parameters.namespace = $namespace RETURN count(*) AS waiting"
+    )
+    query = Query(text, {"namespace": namespace})
     return lambda: connection.read(query)[0]["waiting"] > 0
 
 
@@ -89,7 +93,9 @@ def test_load_stopped_by_ctrl_c_says_what_was_stored_and_how_to_go_on(
     (tmp_path / "two.ctx").write_text(nodes(1, 2))
     document("load", str(tmp_path / "one.ctx"))
     with locked(connection, environment):
-        stopped = stop("load", str(tmp_path / "two.ctx"), str(tmp_path / "one.ctx"), when=waiting(connection))
+        stopped = stop(
+            "load", str(tmp_path / "two.ctx"), str(tmp_path / "one.ctx"), when=waiting(connection, environment)
+        )
     assert (stopped.returncode, stopped.stdout) == (130, "")
     assert stopped.stderr.strip().splitlines()[-1] == (
         f"memorygraph: stopped: nothing of {tmp_path}/two.ctx is stored, nor of 1 file after it; "
@@ -200,7 +206,7 @@ def test_import_of_a_bundle_stopped_by_ctrl_c_goes_on_from_there(
     monkeypatch.setenv("MEMORYGRAPH_NAMESPACE", copy := f"{environment}-copy")
     with locked(connection, copy):
         arguments = ("import", "--format", "bundle", str(tmp_path / "bundle"))
-        stopped = stop(*arguments, when=waiting(connection))
+        stopped = stop(*arguments, when=waiting(connection, copy))
     assert (stopped.returncode, stopped.stdout) == (130, "")
     assert "what was imported by then is stored; run the same command again to go on" in stopped.stderr
     assert document(*arguments)["nodes"] == 3002  # with the namespace, and the record of its load

@@ -13,8 +13,9 @@ import pytest
 from memorygraph import MemoryGraph, QueryError
 from memorygraph.graph.schema import DATA_MIGRATIONS
 from memorygraph.library import CYPHER
-from memorygraph.query import Query
+from tests.cli.test_stopping import waiting
 from tests.graph.test_cypher import values_of
+from tests.graph.test_namespaces import info_of
 
 Result = TypeVar("Result")
 
@@ -22,22 +23,13 @@ LOCKING = [
     name for name, block in CYPHER.items() if re.search(r"^SET namespace\.revision = [^$]", block.text, re.MULTILINE)
 ]
 COUNTING = "MATCH (namespace:Namespace {name: $namespace}) SET namespace.revision = namespace.revision + 1"
-WAITING = (
-    "SHOW TRANSACTIONS YIELD status, parameters "
-    "WHERE status STARTS WITH 'Blocked' AND parameters.namespace = $namespace RETURN count(*) AS count"
-)
 # The role of a message is part of its content, which nobody changes.
 SET_TO_ITSELF = re.compile(r"\bSET (\w+\.(?!role\b)\w+) = \1\s*(?:[,;]|//|$|\n)")
 
 
-def revision_of(graph: MemoryGraph) -> int:
-    """How many writes the namespace has counted."""
-    return next(info.revision for info in graph.namespaces() if info.name == graph.namespace)
-
-
 def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result]) -> Result:
     """What a write answers that has waited for a lock, which this Cypher held until its commit."""
-    waiting = Query(WAITING, {"namespace": graph.namespace})
+    is_blocked = waiting(graph.connection, graph.namespace)
     with (
         ThreadPoolExecutor() as pool,
         graph.connection._driver.session() as session,
@@ -45,7 +37,7 @@ def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result]) -
     ):
         first.run(cypher, namespace=graph.namespace).consume()
         second = pool.submit(write)
-        while not (graph.connection.read(waiting)[0]["count"] or second.done()):
+        while not (is_blocked() or second.done()):
             time.sleep(0.01)
         assert not second.done()
         first.commit()
@@ -58,9 +50,9 @@ def test_who_waits_for_a_namespace_sets_back_no_revision(graph: MemoryGraph, nam
         CYPHER[each](**(values_of(CYPHER[each]) | {"namespace": graph.namespace})) for each in ("forget/begin", name)
     )
     graph.connection.write(lambda transaction: transaction.run(begin))  # a list, which `forget/finish` needs
-    before = revision_of(graph)
+    before = info_of(graph).revision
     answer_after(graph, COUNTING, lambda: graph.connection.write(lambda transaction: transaction.run(query)))
-    assert revision_of(graph) > before
+    assert info_of(graph).revision > before
 
 
 def test_who_waits_for_what_is_deleted_meanwhile_does_not_find_it(graph: MemoryGraph) -> None:
@@ -89,7 +81,7 @@ def test_a_namespace_that_was_set_back_is_written_to_again(graph: MemoryGraph) -
         graph.load(f'Node(node_id="{name}", name="A", data="");')
     for _ in range(2):  # the second time there is nothing to do
         DATA_MIGRATIONS["0037_revisions"](graph.scope)
-        assert revision_of(graph) == 2
+        assert info_of(graph).revision == 2
         graph.query("MATCH (record:Namespace {name: $namespace}) SET record.revision = 1", write=True)
     DATA_MIGRATIONS["0037_revisions"](graph.scope)
     graph.load('Node(node_id="c", name="C", data="");')
