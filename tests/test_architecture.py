@@ -66,7 +66,7 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
     "cryptography": "server/certificate.py",
     "psutil": ("server/", "runtime/tools/descendants.py", "warming.py"),
     "openai": ("llm/model.py", "scripted/"),
-    "httpx2": ("runtime/tools/", "proxy/upstream.py"),
+    "httpx2": ("llm/certificates.py", "runtime/tools/", "proxy/upstream.py"),
     "mcp": ("runtime/tools/mcp.py", "mcp_server/"),
     "httpx": "runtime/tools/pinned.py",
     "agents": "integrations/openai_agents.py",

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.llm.addresses import PinnedAddresses, is_loopback, show_endpoint
+from memorygraph.llm.certificates import trusted_certificates
 from memorygraph.llm.completion import Completion, WireMessage, error_text, read_completion, read_document, read_vectors
 from memorygraph.messages.chunks import Chunks
 
@@ -275,7 +276,9 @@ class OpenAIModel:
                     timeout=self._timeout,
                     max_retries=self._retries,
                     default_headers=headers,
-                    http_client=openai.DefaultHttpxClient(follow_redirects=False, mounts=own),
+                    http_client=openai.DefaultHttpxClient(
+                        follow_redirects=False, mounts=own, verify=trusted_certificates()
+                    ),
                 )
                 # What nobody closes is closed when it goes, as the client does with connections of its own.
                 weakref.finalize(self, self._client.close)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.llm.addresses import is_loopback, show_endpoint
+from memorygraph.llm.certificates import trusted_certificates
 from memorygraph.llm.model import check_url
 from memorygraph.proxy.access import ProxyRefusalError
 
@@ -52,6 +53,7 @@ class Upstream:
             timeout=httpx2.Timeout(silence, connect=CONNECT_S),
             limits=httpx2.Limits(max_connections=MAX_UPSTREAM_CONNECTIONS, max_keepalive_connections=20),
             mounts=own,
+            verify=trusted_certificates(),
         )
 
     def __str__(self) -> str:

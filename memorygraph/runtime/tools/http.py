@@ -17,6 +17,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import parse_json
 from memorygraph.limits import wait_for
 from memorygraph.llm.addresses import is_loopback
+from memorygraph.llm.certificates import trusted_certificates
 from memorygraph.runtime.permissions import Address, Permissions, address_of
 from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
 from memorygraph.runtime.values import describe_type, require_object, require_text
@@ -145,7 +146,9 @@ class HttpTool(ImportedTool):
         outside = not is_loopback(self._address[0])
         with anyio.fail_after(SECONDS):
             transport = PinnedTransport(self.permissions.addresses)
-            async with httpx2.AsyncClient(timeout=SECONDS, trust_env=outside, transport=transport) as client:
+            async with httpx2.AsyncClient(
+                timeout=SECONDS, trust_env=outside, transport=transport, verify=trusted_certificates()
+            ) as client:
                 request = client.build_request(verb, url, headers=dict(headers), content=content)
                 for _ in range(MAX_REDIRECTS + 1):
                     response = await client.send(request, stream=True)

@@ -13,6 +13,7 @@ import anyio.to_thread
 import httpx2
 
 from memorygraph.llm.addresses import PinnedAddresses
+from memorygraph.llm.certificates import trusted_certificates
 
 
 class PinnedSending:
@@ -23,9 +24,9 @@ class PinnedSending:
 
     library: Any
 
-    def __init__(self, addresses: PinnedAddresses, transport: Any = None) -> None:
+    def __init__(self, addresses: PinnedAddresses, transport: Any) -> None:
         self._addresses = addresses
-        self._transport = transport or self.library.AsyncHTTPTransport()
+        self._transport = transport
 
     async def handle_async_request(self, request: Any) -> Any:
         """Send a request."""
@@ -60,10 +61,13 @@ class PinnedTransport(PinnedSending, httpx2.AsyncBaseTransport):
 
     library = httpx2
 
+    def __init__(self, addresses: PinnedAddresses, transport: httpx2.AsyncHTTPTransport | None = None) -> None:
+        super().__init__(addresses, transport or httpx2.AsyncHTTPTransport(verify=trusted_certificates()))
+
 
 def pinned_httpx_transport(addresses: PinnedAddresses) -> Any:
     """The transport for clients of httpx, which the MCP SDK has before its version 2."""
     import httpx
 
     transport = type("PinnedHttpxTransport", (PinnedSending, httpx.AsyncBaseTransport), {"library": httpx})
-    return transport(addresses)
+    return transport(addresses, httpx.AsyncHTTPTransport())
