@@ -39,6 +39,7 @@ STEPS: tuple[Callable[[MemoryGraph], Any], ...] = (
     lambda graph: graph.recall("anything"),
     lambda graph: graph.neighbours("a"),
     lambda graph: graph.search("anything"),
+    lambda graph: graph.entities.search("anything"),
 )
 """What people do first, in this order; none of it stores anything."""
 

@@ -326,15 +326,16 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
 // name: open
 // A page of the entities of these names, in the order in which they came, or of those that a search finds, in its order,
 // with the relations at any of them: from one entity and one relation on. `ids` are all the entities. Where these are
-// more than a page holds, their relations are not looked for. Parameters: namespace, names, start, arrival, id, limit,
-// search (the name of the block below that searches, or null) and what these take: text, parts, seek, complete, most_nodes,
-// most_hits, terms.
+// more than `most_ends`, their relations are not looked for. Parameters: namespace, wanted (names, search: the name of the
+// block below that searches, or null, and what these take), start, arrival, id, limit, most_ends, most_nodes, most_hits.
+// What can be null, or a list without texts, is in the map `wanted`: else Neo4j plans this query anew for each kind of a
+// request, for seconds after a start.
 CYPHER 25
 CALL () {
-  WHEN $search = 'ids-containing' THEN {
+  WHEN $wanted.search = 'ids-containing' THEN {
     RETURN [] AS ids // include: entities/ids-containing
   }
-  WHEN $search = 'ids-with-words' THEN {
+  WHEN $wanted.search = 'ids-with-words' THEN {
     RETURN [] AS ids // include: entities/ids-with-words
   }
   ELSE {
@@ -342,7 +343,7 @@ CALL () {
   }
 }
 CALL () {
-  UNWIND $names AS name
+  UNWIND $wanted.names AS name
   CALL (name) {
     MATCH (node:Node {namespace: $namespace, name: name})
     USING INDEX SEEK node:Node(namespace, name)
@@ -377,10 +378,9 @@ CALL (ids) {
 }
 WITH named + given AS nodes
 CALL (nodes) {
-  UNWIND range(0, size(nodes) - 1) AS place
+  // No LIMIT: each row that it sorts counts as long as the list `nodes`, and many hits as too many.
+  UNWIND range($start, CASE WHEN size(nodes) < $start + $limit THEN size(nodes) ELSE $start + $limit END - 1) AS place
   WITH place, nodes[place] AS node
-  WHERE place >= $start
-  WITH place, node ORDER BY place LIMIT $limit
   WITH place, {
     id: '', arrival: place, name: CASE WHEN node.name = '' THEN node.id ELSE node.name END,
     entity_type: coalesce(node.kind, 'node'),
@@ -394,7 +394,7 @@ CALL (nodes) {
   RETURN collect(entity) AS entities
 }
 CALL (nodes) {
-  UNWIND CASE WHEN size(nodes) <= $limit THEN nodes ELSE [] END AS node
+  UNWIND CASE WHEN size(nodes) <= $most_ends THEN nodes ELSE [] END AS node
   MATCH (node)-[edge:EDGE]-(:Node)
   WHERE edge.place IS NULL AND edge.namespace = $namespace
   WITH DISTINCT edge, coalesce(edge.arrival, 4611686018427387904) AS arrival
@@ -417,8 +417,8 @@ RETURN [node IN nodes | node.id] AS ids, entities, relations;
 // terms of the index; where that holds more nodes than these, of other namespaces, or the text has no parts, every text
 // of the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own. In a larger
 // namespace `seek` is looked up first. What it finds is all there is where it is `complete`; otherwise it is what has the
-// text at the beginning of a word, and only where nothing has is there a walk. Parameters: namespace, text, parts and seek
-// (Lucene queries made by memorygraph.memory.pages, or null), complete, most_nodes, most_hits.
+// text at the beginning of a word, and only where nothing has is there a walk. Parameters: namespace, wanted (text, parts
+// and seek: Lucene queries made by memorygraph.memory.pages, or null, complete), most_nodes, most_hits.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -438,8 +438,8 @@ CALL (quickly_walked) {
   }
 }
 CALL (large) {
-  WHEN large AND $seek IS NOT NULL THEN {
-    CALL db.index.fulltext.queryNodes('entity_text', $seek, {limit: $most_hits}) YIELD node
+  WHEN large AND $wanted.seek IS NOT NULL THEN {
+    CALL db.index.fulltext.queryNodes('entity_text', $wanted.seek, {limit: $most_hits}) YIELD node
     RETURN collect(node) AS hits
   }
   ELSE {
@@ -448,29 +448,29 @@ CALL (large) {
 }
 WITH quickly_walked OR large AS walked, hits,
      [hit IN hits
-      WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($text)
-        OR toLower(toStringOrNull(hit.data)) CONTAINS toLower($text)
-        OR toLower(toStringOrNull(hit.kind)) CONTAINS toLower($text))] AS found
-WITH walked, found, coalesce(size(hits) < $most_hits AND ($complete OR found <> []), false) AS enough
+      WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($wanted.text)
+        OR toLower(toStringOrNull(hit.data)) CONTAINS toLower($wanted.text)
+        OR toLower(toStringOrNull(hit.kind)) CONTAINS toLower($wanted.text))] AS found
+WITH walked, found, coalesce(size(hits) < $most_hits AND ($wanted.complete OR found <> []), false) AS enough
 CALL (walked, found, enough) {
   WHEN enough THEN {
     UNWIND found AS node
     RETURN node
   }
-  WHEN walked AND $parts IS NOT NULL THEN {
-    CALL db.index.fulltext.queryNodes('entity_text', $parts) YIELD node
+  WHEN walked AND $wanted.parts IS NOT NULL THEN {
+    CALL db.index.fulltext.queryNodes('entity_text', $wanted.parts) YIELD node
     WITH node
-    WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($text)
-      OR toLower(toStringOrNull(node.data)) CONTAINS toLower($text)
-      OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($text))
+    WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($wanted.text)
+      OR toLower(toStringOrNull(node.data)) CONTAINS toLower($wanted.text)
+      OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($wanted.text))
     RETURN node
   }
   ELSE {
     MATCH (node:Node {namespace: $namespace})
     WHERE node.id IS NOT NULL AND any(
       said IN [node.name, node.data, node.kind,
-               CASE WHEN $parts IS NULL AND node.name = '' AND NOT node:Observation THEN node.id END]
-      WHERE toLower(toStringOrNull(said)) CONTAINS toLower($text)
+               CASE WHEN $wanted.parts IS NULL AND node.name = '' AND NOT node:Observation THEN node.id END]
+      WHERE toLower(toStringOrNull(said)) CONTAINS toLower($wanted.text)
     )
     RETURN node
   }
@@ -482,7 +482,7 @@ CALL (nodes) {
   UNION ALL
   MATCH (alias:Alias {namespace: $namespace})
   USING INDEX alias:Alias(namespace, name)
-  WHERE alias.name IS NOT NULL AND toLower(alias.name) CONTAINS toLower($text)
+  WHERE alias.name IS NOT NULL AND toLower(alias.name) CONTAINS toLower($wanted.text)
   MATCH (alias)-[:ALIAS_OF]->(node:Node)
   RETURN node
 }
@@ -493,7 +493,7 @@ CALL (node) {
   UNION ALL
   WITH node
   MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(node)
-  WHERE (node:Observation OR node.name = '') AND toLower(toStringOrNull(node.data)) CONTAINS toLower($text)
+  WHERE (node:Observation OR node.name = '') AND toLower(toStringOrNull(node.data)) CONTAINS toLower($wanted.text)
   RETURN entity
 }
 WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
@@ -502,14 +502,15 @@ RETURN collect(id) AS ids;
 
 // name: ids-with-words
 // The entities that words lead to, in their own text, their aliases or their observations, best first; the index gives no
-// more than in read/search-nodes. Parameters: namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
+// more than in read/search-nodes. Parameters: namespace, wanted (terms: a Lucene query made by memorygraph.graph.search),
+// limit.
 CALL () {
-  CALL db.index.fulltext.queryNodes('node_text', $terms,
+  CALL db.index.fulltext.queryNodes('node_text', $wanted.terms,
                                      CASE WHEN $limit > 1000 THEN {} ELSE {limit: $limit + 100} END) YIELD node AS hit, score
   WHERE score > 0 AND hit.namespace = $namespace
   RETURN hit, score
   UNION ALL
-  CALL db.index.fulltext.queryNodes('alias_text', $terms) YIELD node AS alias, score
+  CALL db.index.fulltext.queryNodes('alias_text', $wanted.terms) YIELD node AS alias, score
   WHERE score > 0 AND alias.namespace = $namespace
   MATCH (alias)-[:ALIAS_OF]->(hit:Node)
   RETURN hit, score

@@ -36,7 +36,10 @@ MAX_PARTS = 8
 MAX_PART_CHARACTERS = 40  # a part that is longer than any word asks too much of Lucene
 MAX_WALKED_NODES = 20_000  # to walk over the terms of so many, or to look at the texts of each, takes some 50 ms
 MAX_SOUGHT_HITS = 5_000  # of which each is looked at; for more, a walk is the smaller part
-NO_SEARCH = dict.fromkeys(("search", "text", "parts", "seek", "complete", "terms"))
+NOTHING_WANTED: dict[str, Any] = {
+    "names": [],
+    **dict.fromkeys(("search", "text", "parts", "seek", "complete", "terms")),
+}
 _MAX_INDENT = 5  # a line of a part begins with a line break, and at most four blanks more than its first line
 _AFTER_ALL_IDS = "\U0010ffff"
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
@@ -127,6 +130,8 @@ class PageRequest:
             raise MemoryGraphError(f"max_tokens is at least {MIN_TOKENS}")
         # One row more than can fit tells that there is a next page.
         self.limit = MAX_ROWS if max_tokens is None else max_tokens // MIN_ROW_TOKENS + 2
+        # So many entities bring their relations along; without a limit, all of both would be sorted in one query.
+        self.most_ends = 0 if max_tokens is None else self.limit
         self._max_tokens = max_tokens
         self._names_only = names_only
 
@@ -141,13 +146,13 @@ class PageRequest:
 
     def open_names(self, names: Sequence[str]) -> EntityGraph:
         """A page of the entities of these names, and of the relations at them."""
-        return self.fill(ChosenEntities.find(self, names=list(dict.fromkeys(filter(None, names)))))
+        return self.fill(ChosenEntities.find(self, {"names": list(dict.fromkeys(filter(None, names)))}))
 
     def search(self, text: str) -> EntityGraph:
         """A page of the entities that a text finds, and of the relations at them."""
         if not text:  # every text contains it
             return self.read_graph()
-        searches = (ChosenEntities.find(self, search=query) for query in search_queries(self.namespace, text))
+        searches = (ChosenEntities.find(self, search) for search in search_queries(self.namespace, text))
         return self.fill(next((found for found in searches if found.ids), ChosenEntities(self, [], [], [])))
 
     def fill(self, source: WholeGraph | ChosenEntities) -> EntityGraph:
@@ -229,25 +234,23 @@ class ChosenEntities:
     request: PageRequest
     ids: Sequence[str]
     first_entities: list[dict[str, Any]]
-    first_relations: list[dict[str, Any]]  # empty if there are more entities than a page holds
+    first_relations: list[dict[str, Any]]  # empty where there are more entities than `most_ends`
 
     @classmethod
-    def find(
-        cls, request: PageRequest, *, names: Sequence[str] = (), search: Mapping[str, Any] | None = None
-    ) -> ChosenEntities:
-        """Find the entities of these names, or those of a search."""
+    def find(cls, request: PageRequest, wanted: Mapping[str, Any]) -> ChosenEntities:
+        """Find the entities of these `names`, or those of a search."""
         start = request.start
         relation = start if start.relations else PageStart()
         [row] = request.read(
             "entities/open",
-            **{**NO_SEARCH, **(search or {})},
+            wanted={**NOTHING_WANTED, **wanted},
             most_nodes=MAX_WALKED_NODES,
             most_hits=MAX_SOUGHT_HITS,
-            names=list(names),
             start=MAX_ROWS if start.relations else max(start.arrival, 0),
             arrival=relation.arrival,
             id=relation.id,
             limit=request.limit,
+            most_ends=request.most_ends,
         )
         return cls(request, row["ids"], row["entities"], row["relations"])
 
@@ -257,12 +260,10 @@ class ChosenEntities:
 
     def relations(self, place: PageStart) -> list[dict[str, Any]]:
         """The rows of relations from a place on."""
-        limit = self.request.limit
-        # All entities fit into one page, so that their relations came with them.
-        if len(self.ids) <= limit:
+        if len(self.ids) <= self.request.most_ends:
             return self.first_relations
         start = {"arrival": place.arrival, "id": place.id}
-        return self.request.read("entities/relations-of", ids=list(self.ids), limit=limit, **start)
+        return self.request.read("entities/relations-of", ids=list(self.ids), limit=self.request.limit, **start)
 
     def left(self, place: PageStart) -> tuple[int, int]:
         """The number of entities and of relations from a place on."""

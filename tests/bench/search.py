@@ -36,7 +36,7 @@ def measure(graph: MemoryGraph, text: str, rounds: int) -> None:
     ways: dict[str, Callable[[], object]] = {
         "search": lambda: page().search(text),
         "with a walk": walk,
-        "by words": lambda: page().fill(ChosenEntities.find(page(), search=words)),
+        "by words": lambda: page().fill(ChosenEntities.find(page(), words)),
     }
     times: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):

@@ -26,6 +26,7 @@ _VALUES: dict[str, Any] = {
     **{name: list[str]() for name in ("messages", "values", "holds")},
     "limit": 1,
     "skip": 1,
+    "start": 1,
     "revision": 1,
     "statements": 1,
     "seconds": 1,
@@ -43,6 +44,7 @@ _VALUES: dict[str, Any] = {
     "conversations": ["a"],
     "passages": [],
     "roles": {},
+    "wanted": {},
     "wish": 1.5,
     "constant": 2,
     "depth": 1,
@@ -63,8 +65,7 @@ _VALUES: dict[str, Any] = {
     "until": 1,
     "revisions": [1],
     "time": None,
-    **dict.fromkeys(("milliseconds", "lead", "most_nodes", "most_hits"), 1),
-    "complete": True,
+    **dict.fromkeys(("milliseconds", "lead", "most_nodes", "most_hits", "most_ends"), 1),
     **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }
@@ -97,7 +98,7 @@ QUERIES = {name: CYPHER[name](**values_of(CYPHER[name])) for name in CYPHER if n
 def _is_page(name: str) -> bool:
     """Whether a block reads a page of all there is of something: so many, from a place on."""
     parameters = set(CYPHER[name].parameters)
-    of_all = not parameters & {"ids", "names", "rows", "terms", "message_terms"}
+    of_all = not parameters & {"ids", "names", "rows", "terms", "message_terms", "wanted"}
     from_a_place = bool(parameters & {"after", "before", "arrival", "id", "shelf"})
     return name == "history/revisions" or (of_all and from_a_place and "limit" in parameters)
 

@@ -23,7 +23,7 @@ from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
-from tests.examples import FEWEST_GRAPHS, examples
+from tests.examples import FEWEST_GRAPHS, amount, examples
 
 
 def entity(name: str, *observations: str, kind: str = "person") -> Entity:
@@ -523,7 +523,7 @@ def test_search_finds_every_text_that_contains_the_query_and_no_other(
     # How many nodes other namespaces hold decides how it is looked for, and not what is found.
     monkeypatch.setattr(pages, "MAX_WALKED_NODES", 1 << 40 if others == "few" else count_nodes(mem))
     queries = {text[start : start + length] for text in texts for start in range(0, 9, 2) for length in (1, 3, 5)}
-    for query in sorted(query for query in queries if query.strip()):
+    for query in sorted(query for query in queries if query.strip())[:: amount(ordinary=4, whole=1, long=1)]:
         kind = "" if declared else "k"
         said = [(f"E{number}", f"e{number}\n{kind}\n{text.lower()}") for number, text in enumerate(texts)]
         assert mem.found(query) == [name for name, text in said if query.lower() in text], query
@@ -533,6 +533,23 @@ def count_nodes(mem: Memory) -> int:
     """How many nodes the namespace holds."""
     [row] = mem.graph.query("MATCH (node:Node {namespace: $namespace}) RETURN count(node) AS nodes")
     return int(row["nodes"])
+
+
+def test_many_hits_and_their_relations_fit_into_a_transaction(graph: MemoryGraph) -> None:
+    count = 2600  # Neo4j counted the list of all for each that it sorted: 600 MiB for 2,300
+    graph.load(
+        "".join(
+            f'Node(node_id="{number}", name="E{number}", data="likes tea"); '
+            f'Edge(edge_id="e{number}", from_node="0", to_node="{number}", verb="knows", weight=1.0);'
+            for number in range(count)
+        )
+    )
+    names = [f"E{number}" for number in range(count)]
+    for found in (graph.entities.search("tea"), graph.entities.open(names)):
+        assert sorted(entity.name for entity in found.entities) == sorted(names)
+        assert sorted(relation.target for relation in found.relations) == sorted(names)
+    page = graph.entities.search("tea", max_tokens=2000)
+    assert len(page.entities) + page.left_out["entities"] == count
 
 
 def test_in_a_large_namespace_parts_inside_of_words_are_found_where_no_word_begins_so(
