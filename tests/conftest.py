@@ -8,6 +8,7 @@ the whole check: the database is thrown away.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -57,6 +58,17 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
             os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
         os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="memorygraph-tests-", dir=folder_in_memory())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for no garbage while tests are collected: that took a third of the time. Later not among them: they stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -9,6 +9,7 @@ from tests.code_examples import read_examples
 from tests.site.codes import find_examples
 
 EXAMPLES = read_examples()
+SLOW = {"endless-loop", "endless-pattern", "too-long"}
 # It adopts what is of no namespace: tests/memory/test_transfer.py runs it beside the others that do.
 ELSEWHERE = {"left-out"}
 
@@ -18,7 +19,13 @@ def test_every_code_has_an_example_and_no_example_is_of_another() -> None:
 
 
 @pytest.mark.usefixtures("environment")
-@pytest.mark.parametrize("code", sorted(EXAMPLES.keys() - ELSEWHERE))
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param(code, marks=[pytest.mark.slow] if code in SLOW else [])
+        for code in sorted(EXAMPLES.keys() - ELSEWHERE)
+    ],
+)
 def test_an_example_of_a_code_says_what_it_says(code: str) -> None:
     shown = EXAMPLES[code].run()
     assert code in shown.codes

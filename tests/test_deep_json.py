@@ -84,6 +84,7 @@ def test_the_depth_of_a_text_is_that_of_its_value(value: object) -> None:
     assert parse_json_at(f'"[[{text} [[[', 3) == value if depth else True
 
 
+@pytest.mark.slow
 def test_the_check_takes_little_memory() -> None:
     text = "[" + ",".join(['{"a": "\\n\\"[["}'] * 100_000) + "]"
     tracemalloc.start()

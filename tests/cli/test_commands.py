@@ -132,6 +132,7 @@ def _unheard(*arguments: str, stdin: str = "") -> int:
     return finished.returncode
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--batch", "10")])
 def test_a_command_goes_on_to_its_end_when_nobody_reads_what_it_says_meanwhile(options: tuple[str, ...]) -> None:
     assert _unheard("load", str(EXAMPLES / "apollo11.ctx"), *options) == 0

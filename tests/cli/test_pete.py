@@ -197,6 +197,7 @@ def test_a_closed_log_is_refused(endpoint: Endpoint) -> None:
     assert (again.returncode, "is closed, and can't go on" in again.stderr) == (1, True)
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_enough_is_no_error(log: str) -> None:
     command = f"{shlex.quote(sys.executable)} -m memorygraph pete show main | head -c 5"
     finished = subprocess.run(

@@ -142,6 +142,7 @@ def test_a_chat_without_a_good_program_says_why(endpoint: Endpoint) -> None:
     assert "<program>:1:" in finished.stderr
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_chat_cleanly(endpoint: Endpoint) -> None:
     process: list[subprocess.Popen[str]] = []
 

@@ -104,6 +104,7 @@ def test_load_stopped_by_ctrl_c_says_what_was_stored_and_how_to_go_on(
     assert [n["id"] for n in document("query", "MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id")] == ["n0"]
 
 
+@pytest.mark.slow
 def test_load_in_batches_stopped_by_ctrl_c_goes_on_from_there(
     tmp_path: Path, connection: Connection, environment: str
 ) -> None:
@@ -134,7 +135,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize("answer", mostly_slow([None, "n\n", ""], ordinary=1))
-@pytest.mark.parametrize("arguments", [("namespaces", "drop", "{}"), ("purge",)])
+@pytest.mark.parametrize("arguments", [("namespaces", "drop", "{}"), pytest.param(("purge",), marks=pytest.mark.slow)])
 def test_a_question_that_is_not_answered_with_yes_changes_nothing_and_says_so(
     connection: Connection, environment: str, arguments: tuple[str, ...], answer: str | None
 ) -> None:
@@ -197,6 +198,7 @@ def test_export_stopped_by_ctrl_c_while_it_prints_says_that_the_rest_is_missing(
     assert b"stopped: what was printed is cut off: throw it away, and run the same command again" in stderr
 
 
+@pytest.mark.slow
 def test_import_of_a_bundle_stopped_by_ctrl_c_goes_on_from_there(
     tmp_path: Path, connection: Connection, environment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,6 +239,7 @@ def test_an_export_refuses_options_that_do_not_go_together(arguments: tuple[str,
     assert memorygraph("export", *arguments).returncode == 2
 
 
+@pytest.mark.slow
 def test_export_of_a_bundle_stopped_by_ctrl_c_goes_on_from_there(
     tmp_path: Path, connection: Connection, environment: str
 ) -> None:
@@ -270,6 +273,7 @@ def second_call_hangs(answer: str) -> Iterator[threading.Event]:
             end.set()
 
 
+@pytest.mark.slow
 def test_run_of_a_node_graph_stopped_by_ctrl_c_goes_on_without_asking_again(tmp_path: Path) -> None:
     path = str(tmp_path / "two.convo")
     Path(path).write_text(GRAPH)

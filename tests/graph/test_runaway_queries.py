@@ -59,6 +59,7 @@ def test_a_pattern_of_fifty_edges_ends_with_its_time(dense: MemoryGraph, connect
     assert dense.node("n0").id == "n0"
 
 
+@pytest.mark.slow
 def test_a_read_of_ours_whose_time_was_up_is_asked_once_more(dense: MemoryGraph, connection: Connection) -> None:
     """As the first read after a restart is on a busy machine, where planning it alone can take half a minute."""
     query = Query(HOPS, {"namespace": dense.namespace})
@@ -71,6 +72,7 @@ def test_a_read_of_ours_whose_time_was_up_is_asked_once_more(dense: MemoryGraph,
         assert answer.result() == [{"ways": 0}]
 
 
+@pytest.mark.slow
 def test_a_read_of_ours_that_never_gets_an_answer_blames_the_server_and_not_the_query(
     dense: MemoryGraph, connection: Connection
 ) -> None:

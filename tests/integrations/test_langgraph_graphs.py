@@ -143,6 +143,7 @@ def test_an_interrupted_graph_waits_for_its_answer_in_another_program(graph: Mem
     assert app.invoke(Command(resume="yes"), thread()) == {"steps": ["the person said yes"]}
 
 
+@pytest.mark.slow
 def test_what_was_stored_before_a_crash_between_two_puts_goes_on_from_there(
     graph: MemoryGraph, environment: str
 ) -> None:

@@ -261,6 +261,7 @@ def test_recall_finds_what_a_thread_stored_before_a_conversation_did(
     assert "The anchor is rusty." in str(graph.recall("anchor"))
 
 
+@pytest.mark.slow
 def test_a_bundle_has_threads_whole(graph: MemoryGraph, saver: MemoryGraphSaver, tmp_path: Path) -> None:
     last = grow(saver, TALK, thread("a/b%"))
     saver.put_writes(last, [("messages", TALK[0]), ("__error__", "e")], "task", "path")

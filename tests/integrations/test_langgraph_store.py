@@ -221,6 +221,7 @@ def test_reads_renew_the_time_of_an_item_unless_they_are_not_to(graph: MemoryGra
     assert expiry_of(graph) is None
 
 
+@pytest.mark.slow
 def test_an_expired_item_is_gone_for_every_read_and_purge_says_so(store: MemoryGraphStore, graph: MemoryGraph) -> None:
     store.put(("a",), "stays", {"text": "a heron"})
     store.put(("b",), "goes", {"text": "a heron"}, ttl=0.01)

@@ -64,6 +64,7 @@ def check(answers: list[dict[str, Any]], graph: MemoryGraph) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_agent_remembers_over_standard_input_and_output(graph: MemoryGraph, server: Server) -> None:
     command, *arguments = stdio_command(graph.namespace)
     started = MCPServerStdio(

@@ -47,6 +47,7 @@ def test_every_node_has_a_place_of_its_own_and_parts_lie_beside_each_other() -> 
     assert max(places["a"][0], places["b"][0]) < min(places["c"][0], places["d"][0]) < places["e"][0]
 
 
+@pytest.mark.slow
 def test_no_name_and_no_verb_is_covered_where_many_nodes_are_joined(graph: MemoryGraph) -> None:
     graph.load_file(EXAMPLES / "apollo11.ctx")
     drawn = draw_query(graph, "MATCH (n:Node {namespace: $namespace})-[e:EDGE]->(m) RETURN n, e, m")
@@ -55,6 +56,7 @@ def test_no_name_and_no_verb_is_covered_where_many_nodes_are_joined(graph: Memor
     assert arrangement.covered == 0
 
 
+@pytest.mark.slow
 def test_a_picture_becomes_larger_only_where_its_texts_need_it() -> None:
     roomy, crowded = picture(("a", "b")), picture(*((f"a long name {n}", "the middle") for n in range(40)))
     small, large = (size_of(still(drawn, width=4, height=3).data) for drawn in (roomy, crowded))

@@ -397,6 +397,7 @@ def test_a_hover_shows_the_node_of_the_graph_and_its_last_change(tmp_path: Path,
     in_editor(work)
 
 
+@pytest.mark.slow
 def test_without_a_server_a_hover_answers_and_starts_none(tmp_path: Path) -> None:
     home = tmp_path / "home"
 
@@ -408,6 +409,7 @@ def test_without_a_server_a_hover_answers_and_starts_none(tmp_path: Path) -> Non
     in_editor(work, NEO4J_URI=None, MEMORYGRAPH_HOME=str(home))
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_be_reached_keeps_no_hover_waiting(tmp_path: Path) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.ctx", WORLD)

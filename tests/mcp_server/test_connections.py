@@ -19,7 +19,6 @@ from memorygraph import MemoryGraph
 from memorygraph.mcp_server import connections, http
 from memorygraph.mcp_server.connections import ConnectionLimits, bounded_connections
 from memorygraph.mcp_server.http import MAX_SESSIONS_OF_ONE_TOKEN
-from tests.examples import mostly_slow
 from tests.mcp_server.clients import HttpServer, Server, serving_http
 from tests.mcp_server.test_http import _ACCEPT, _INITIALIZE
 
@@ -64,12 +63,13 @@ def connect(server: HttpServer, source: str = STRANGER) -> socket.socket:
     return socket.create_connection((host, int(port)), timeout=30, source_address=(source, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent",
     [b"", b"POST /mcp HTTP/1.1\r\nHost: x", b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n{"],
     ids=["nothing", "half a header", "half a body"],
 )
-@pytest.mark.parametrize("source", mostly_slow([STRANGER, "127.0.0.1"], ordinary=1))
+@pytest.mark.parametrize("source", [STRANGER, "127.0.0.1"])
 def test_half_open_connections_stop_nobody(narrow: HttpServer, sent: bytes, source: str) -> None:
     with ExitStack() as stack:
         for _ in range(FILES + 50):
@@ -89,6 +89,7 @@ def test_the_open_requests_of_one_token_stop_no_other(narrow: HttpServer) -> Non
     assert any(post(narrow, "third-token").status_code == 200 for _ in range(1000))  # when their ends are seen
 
 
+@pytest.mark.slow
 def test_the_sessions_of_one_token_stop_no_other(narrow: HttpServer) -> None:
     statuses = [post(narrow, "third-token").status_code for _ in range(MAX_SESSIONS_OF_ONE_TOKEN + 1)]
     assert statuses[-1] == 503

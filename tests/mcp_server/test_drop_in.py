@@ -14,7 +14,6 @@ from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 
 from memorygraph import MemoryGraph
 from memorygraph.mcp_server import build_server
-from tests.examples import mostly_slow
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run, text_of
 
 # Written from the source of the servers: what each call answers, in this order, on an empty memory.
@@ -41,7 +40,8 @@ def test_the_tools_answer_exactly_as_those_that_they_replace(path: Path, graph: 
     run(lambda: _compare(over_stdio(server, graph.namespace), json.loads(path.read_text("utf-8"))))
 
 
-@pytest.mark.parametrize("path", mostly_slow(CASES, ordinary=1), ids=lambda path: path.stem)
+@pytest.mark.slow
+@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_over_http_they_do_too(path: Path, open_http: HttpServer) -> None:
     run(lambda: _compare(over_http(open_http.url), json.loads(path.read_text("utf-8"))))
 
@@ -237,6 +237,7 @@ def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: Htt
     run(work)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 def test_who_subscribed_in_the_older_protocol_hears_of_changes(graph: MemoryGraph, server: Server) -> None:
     heard: list[Any] = []

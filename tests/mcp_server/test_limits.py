@@ -107,7 +107,7 @@ def session(server: Server) -> Iterator[Session]:
 @pytest.mark.parametrize(
     ("language", "program", "message"),
     [
-        pytest.param("agentscript", ENDLESS, "steps of work", id="endless"),
+        pytest.param("agentscript", ENDLESS, "steps of work", id="endless", marks=pytest.mark.slow),
         pytest.param("agentscript", EMPTY, "steps of work", id="empty", marks=pytest.mark.slow),
         pytest.param("agentscript", GROWING, "the run has", id="growing", marks=pytest.mark.slow),
         pytest.param("agentscript", DOUBLING, "the run has", id="doubling", marks=pytest.mark.slow),
@@ -126,6 +126,7 @@ def test_a_variable_that_holds_itself_is_not_kept(graph: MemoryGraph) -> None:
     assert graph.run(CIRCULAR, language="convo").value == 1
 
 
+@pytest.mark.slow
 def test_the_programs_of_one_token_stop_nobody(graph: MemoryGraph, other: MemoryGraph, closed_http: HttpServer) -> None:
     answers: list[str] = []
 
@@ -203,7 +204,7 @@ async def wait_until(holds: Any) -> None:
             await anyio.sleep(0.05)
 
 
-@pytest.mark.parametrize("transport", ["stdio", "http", pytest.param("http-2025", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("transport", mostly_slow(["stdio", "http", "http-2025"], ordinary=1))
 def test_a_program_ends_with_its_request_and_with_the_server(
     graph: MemoryGraph, server: Server, transport: str
 ) -> None:
@@ -246,7 +247,8 @@ def test_a_program_ends_with_its_request_and_with_the_server(
     }
 
 
-@pytest.mark.parametrize("mode", mostly_slow(["stdio", "auto", "legacy"], ordinary=1))
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["stdio", "auto", "legacy"])
 def test_a_program_ends_with_the_client_that_is_killed(
     graph: MemoryGraph, server: Server, open_http: HttpServer, mode: str
 ) -> None:
@@ -265,6 +267,7 @@ def test_a_program_ends_with_the_client_that_is_killed(
     assert stored_runs(graph) == [("failed", "the request has ended")]
 
 
+@pytest.mark.slow
 def test_a_list_of_conversations_says_how_many_are_left_out_and_where_the_next_page_begins(
     graph: MemoryGraph, server: Server
 ) -> None:

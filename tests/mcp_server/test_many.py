@@ -61,6 +61,7 @@ def test_twenty_creates_at_once_over_one_connection_are_all_kept(graph: MemoryGr
     assert _names(graph) == sorted(f"0-{number}" for number in range(20))
 
 
+@pytest.mark.slow
 def test_twenty_creates_at_once_over_http_are_all_kept(graph: MemoryGraph, open_http: HttpServer) -> None:
     async def work() -> None:
         async with over_http(open_http.url) as client:

@@ -14,6 +14,7 @@ from memorygraph import MemoryGraphError
 from memorygraph.mcp_server import choose_tools
 from memorygraph.scripted.replies import Failure, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.examples import mostly_slow
 from tests.mcp_server.clients import Server, Session, environment_of, started_in, text_of
 from tests.shared_neo4j import new_namespace
 from tests.web_services import SAYING, Stranger
@@ -73,7 +74,7 @@ def session(server: Server, model: ScriptedModel) -> Iterator[Session]:
         yield session
 
 
-@pytest.mark.parametrize("status", [200, 303, 307, 401])
+@pytest.mark.parametrize("status", mostly_slow([200, 303, 307, 401], ordinary=2))
 @pytest.mark.parametrize(
     ("language", "program"),
     [
@@ -185,6 +186,7 @@ def test_without_a_list_the_model_of_the_environment_is_the_only_one(server: Ser
         assert len(model.requests) == before
 
 
+@pytest.mark.slow
 def test_what_the_endpoint_of_embeddings_says_is_not_for_clients(server: Server) -> None:
     with ScriptedModel(embedding_failures=[Failure(400, SAYING)] * 20) as model:
         with serving(server, model, MEMORYGRAPH_EMBEDDING_MODEL="vectors") as session:

@@ -133,6 +133,7 @@ def test_what_could_not_be_opened_is_the_answer_and_is_tried_again(graph: Memory
     run(work)
 
 
+@pytest.mark.slow
 def test_while_a_slow_start_is_tried_again_the_reason_of_the_last_failure_is_said(graph: MemoryGraph) -> None:
     may_fail = [threading.Event() for _ in range(2)]
     opened = iter(may_fail)

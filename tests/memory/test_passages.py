@@ -215,6 +215,7 @@ def test_a_dropped_namespace_leaves_no_passage(graph: MemoryGraph) -> None:
     assert graph.query("MATCH (p:Passage {namespace: $namespace}) RETURN p") == []
 
 
+@pytest.mark.slow
 def test_a_bundle_carries_passages(graph: MemoryGraph, tmp_path: Path) -> None:
     say(graph, "talk", ("user", LONG))
     report = graph.export_bundle(tmp_path / "bundle")

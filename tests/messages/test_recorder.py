@@ -174,6 +174,7 @@ def test_what_happens_while_the_database_is_down_is_written_once_when_it_is_back
     assert recorder.flush() == 0
 
 
+@pytest.mark.slow
 def test_flush_says_that_the_database_is_down(
     cable: Cable, fragile: Connection, connection: Connection, namespace: str, tmp_path: Path
 ) -> None:
@@ -389,6 +390,7 @@ def test_a_warning_that_is_an_error_breaks_no_call(
     assert recorder.waiting == 1
 
 
+@pytest.mark.slow
 def test_an_asynchronous_call_goes_on_while_the_database_is_down(
     cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
 ) -> None:

@@ -269,6 +269,7 @@ def test_a_client_that_leaves_ends_the_stream_of_the_endpoint_and_what_came_is_k
     assert eventually(lambda: stored(graph)) == [["Hi"]]
 
 
+@pytest.mark.slow
 def test_a_hundred_requests_at_a_time_pass(proxies: Proxies, graph: MemoryGraph) -> None:
     with ScriptedModel(lambda request: Reply(f"to {request.prompt}")) as model:
         client = proxies.client(proxies(model.base_url).base_url)

@@ -146,7 +146,9 @@ def test_a_run_ends_in_time_while_it_waits_for_a_model(graph: MemoryGraph, stall
     assert stalling.requests
 
 
-@pytest.mark.parametrize("program", [ENDLESS, ASKING], ids=["computing", "asking"])
+@pytest.mark.parametrize(
+    "program", [ENDLESS, pytest.param(ASKING, marks=pytest.mark.slow)], ids=["computing", "asking"]
+)
 def test_sigterm_ends_a_run(
     graph: MemoryGraph,
     server: tuple[str, tuple[str, str] | None],

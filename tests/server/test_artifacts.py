@@ -173,6 +173,7 @@ def test_every_jar_is_kept_as_its_publisher_signed_it(artifacts: Path) -> None:
     assert not list(artifacts.glob("*-unsigned.jar"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_pauses")
 def test_the_rewritten_jars_of_an_earlier_version_give_way_to_the_genuine_ones(
     repository: Repository, folder: Path
@@ -313,6 +314,7 @@ def test_a_disk_that_fills_up_meanwhile_is_named_and_a_rerun_heals(repository: R
     assert only_genuine_files_in(folder, repository.lock)
 
 
+@pytest.mark.slow
 def test_several_installers_at_once_fetch_each_file_once(
     repository: Repository, folder: Path, run_python: Callable[..., subprocess.Popen[str]]
 ) -> None:

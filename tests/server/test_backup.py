@@ -583,6 +583,7 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=100, check=False, **options)
 
 
+@pytest.mark.slow
 def test_the_commands_are_for_the_embedded_server_only(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for arguments in (["--uri", "bolt://127.0.0.1:1", "backup"], ["--uri", "bolt://127.0.0.1:1", "restore"]):
         answer = run(*arguments, str(archive), "--json")
@@ -592,6 +593,7 @@ def test_the_commands_are_for_the_embedded_server_only(archive: Path, monkeypatc
     assert run("restore", str(archive)).returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "said"), [("n", "holds a graph already"), ("y", "damaged")])
 def test_a_restore_asks_before_it_replaces_a_graph(
     home: EmbeddedServer, archive: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
@@ -614,6 +616,7 @@ def test_a_restore_asks_before_it_replaces_a_graph(
     assert "Traceback" not in asked.stderr
 
 
+@pytest.mark.slow
 def test_a_tool_that_fails_says_why(tmp_path: Path, artifacts: Path) -> None:
     from memorygraph.server.java import java_executable
 

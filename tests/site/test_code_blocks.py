@@ -99,6 +99,7 @@ def typed() -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.usefixtures("environment")
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "lines"), typed(), ids=lambda value: value if isinstance(value, str) else "")
 def test_the_commands_of_a_page_run(page: str, lines: list[str]) -> None:
     example = PREPARED[page]

@@ -19,7 +19,7 @@ from memorygraph.query import Query
 from tests.trust.cluster import BEGIN, RECORD, RUN, SUCCESS, Cluster, Death, Member
 from tests.trust.proxy import COMMIT
 
-pytestmark = pytest.mark.usefixtures("made_plans")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("made_plans")]
 
 Server = tuple[str, tuple[str, str] | None]
 ROWS = 5000

@@ -18,14 +18,14 @@ from memorygraph import ConflictError, ConnectionError, LoadReport, MemoryGraph
 from memorygraph.graph import connection as connections
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
-from tests.examples import amount, mostly_slow
+from tests.examples import amount
 from tests.trust.chance import seeded
 from tests.trust.proxy import AT_COMMIT, Fault, FaultProxy
 from tests.trust.rounds import loads, stored
 
 FAULTS = amount(ordinary=12, whole=40, long=400)
 OPERATIONS = amount(ordinary=60, whole=60, long=1000)
-pytestmark = [pytest.mark.timeout(300 + 3 * FAULTS), pytest.mark.usefixtures("made_plans")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300 + 3 * FAULTS), pytest.mark.usefixtures("made_plans")]
 MAX_CALL_S = 60.0
 """Half a minute of new tries, and the silences that are waited for; a call that hangs takes for ever."""
 
@@ -100,7 +100,7 @@ def test_a_commit_whose_reply_is_lost_is_told_from_one_that_is_lost_itself(
     graph.query("MATCH (s) WHERE s.namespace = $namespace AND 'Stray' IN labels(s) DELETE s", write=True)
 
 
-@pytest.mark.parametrize("kind", mostly_slow(AT_COMMIT, ordinary=1))
+@pytest.mark.parametrize("kind", AT_COMMIT)
 def test_a_load_that_may_have_been_kept_says_so_and_by_what_it_is_found(
     graph: MemoryGraph,
     proxy: FaultProxy,
@@ -247,7 +247,6 @@ class Recorded:
         assert not set(found) - set(self.acknowledged) - set(self.unknown), "a phantom"
 
 
-@pytest.mark.slow
 def test_a_set_and_a_list_that_many_clients_add_to_lose_nothing_and_double_nothing(
     graph: MemoryGraph, proxy: FaultProxy, through: Callable[[], MemoryGraph], chance: random.Random
 ) -> None:

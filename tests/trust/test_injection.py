@@ -31,7 +31,7 @@ from memorygraph.languages.convo import syntax as convo
 from memorygraph.languages.convo.printing import print_convo
 from memorygraph.languages.pete import syntax as pete
 from memorygraph.languages.pete.printing import print_pete as print_log
-from tests.examples import amount, profile
+from tests.examples import amount, every_nth, profile
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
 from tests.shared_neo4j import new_namespace
 from tests.trust.canary import Canary, listening
@@ -41,7 +41,7 @@ from tests.trust.fuzzing import is_located
 LONG = profile() == "long"
 SEED = seed()
 # The first texts of the corpus, and some others, are given to each position that takes one at a time.
-FIRST, SOME = 6, amount(ordinary=1, whole=4, long=4)
+FIRST, SOME = amount(ordinary=3, whole=6, long=6), amount(ordinary=1, whole=4, long=4)
 KEPT = (
     'Node(node_id="keep", name="Keep", data="stays"); '
     'Edge(edge_id="own", from_node="keep", to_node="keep", verb="is", weight=1.0);'
@@ -456,7 +456,7 @@ def session(server: Server, connection: Connection) -> Iterator[Session]:
         yield session
 
 
-@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tool", every_nth(TOOLS, 4))
 def test_arguments_of_tools(session: Session, canary: Canary, some: list[str], tool: str) -> None:
     [schema] = [each.input_schema for each in session.tools() if each.name == tool]
     for text in some:

@@ -25,6 +25,7 @@ LONG = profile() == "long"
 KILLS = amount(ordinary=3, whole=12, long=200)
 """Kills at random times, and kills at the k-th call for each kind of write; by the option, at every call."""
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(not hasattr(os, "fork"), reason="kills forked processes"),
     pytest.mark.timeout(300 + 6 * KILLS),
 ]
@@ -126,7 +127,6 @@ def test_a_client_killed_at_any_call_leaves_whole_batches_and_goes_on_behind_the
     print(f"{kills} kills at one of {calls} calls: 0 partial batches, {resumed} loads went on where they stopped")
 
 
-@pytest.mark.slow
 def test_a_client_killed_at_any_call_leaves_a_whole_log_and_a_whole_message(
     clients: Clients, environment: str, connection: Connection, chance: random.Random
 ) -> None:

@@ -9,6 +9,8 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from memorygraph import MemoryGraph
 from memorygraph.graph.connection import Connection
 from tests.examples import amount
@@ -21,6 +23,7 @@ ROUNDS = amount(ordinary=4, whole=10, long=200)
 MAX_CALL_S = 15.0
 
 
+@pytest.mark.slow
 def test_each_id_has_one_owner_and_no_deadlock_reaches_a_client(environment: str, connection: Connection) -> None:
     graph = MemoryGraph(connection, environment)
     graph.load("".join(f'Node(node_id="{counter}", name="C", data="0");' for counter in COUNTERS))

@@ -206,6 +206,7 @@ def test_nothing_in_a_message_runs_or_hides_what_follows(graph: MemoryGraph, loo
     ] == []
 
 
+@pytest.mark.slow
 @CHROMIUM_IS_THERE
 def test_many_messages_are_shown_and_searched(graph: MemoryGraph, look: Look) -> None:
     said = [

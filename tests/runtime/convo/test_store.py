@@ -22,6 +22,7 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.replies import Request
 from tests.conftest import EXAMPLES, empty_namespace
+from tests.examples import mostly_slow
 from tests.runtime.convo.model import scripted, tool
 
 REVIEW = (EXAMPLES / "product-review.convo").read_text("utf-8")
@@ -247,7 +248,7 @@ ASKS = {
 }
 
 
-@pytest.mark.parametrize("language", ASKS)
+@pytest.mark.parametrize("language", mostly_slow(ASKS, ordinary=1))
 def test_a_call_is_kept_though_the_run_is_killed_before_it_is_written(
     language: str, server: tuple[str, tuple[str, str] | None], graph: MemoryGraph
 ) -> None:

@@ -342,6 +342,7 @@ class TestJsonLines:
         assert texts(memory)[0] == FACTS[2]["text"]
         assert texts(memory)[-1] == FACTS[0]["text"]
 
+    @pytest.mark.slow
     def test_a_writer_that_is_killed_leaves_whole_records(self, memory: ImportedMemory, path: Path) -> None:
         for number in range(3):
             process = multiprocessing.get_context("spawn").Process(

@@ -62,6 +62,7 @@ def test_a_process_that_is_killed_while_the_model_writes_loses_nothing(mind: Min
     assert require_log(thought) == lines(BEGUN, "  !! thermometer 30", "  // again")
 
 
+@pytest.mark.slow
 def test_a_command_that_killed_its_process_is_answered_once_by_the_next_step(mind: Mind, process: Any) -> None:
     thought = mind.thinks("@bomb, tick\n")
     assert process().wait(60) == -9
@@ -73,6 +74,7 @@ def test_a_command_that_killed_its_process_is_answered_once_by_the_next_step(min
     assert require_log(thought) == lines(BEGUN, '  @bomb, tick >> {"result": "tock"}', "  // it was a dud")
 
 
+@pytest.mark.slow
 def test_a_report_behind_an_unanswered_command_stays_behind_its_answer(mind: Mind, process: Any) -> None:
     thought = mind.thinks("context in() { @bomb, tick\n")
     process().wait(60)

@@ -20,6 +20,7 @@ import pytest
 
 from memorygraph.runtime.permissions import Permissions, Refused
 from memorygraph.runtime.tools import ImportedTool, ToolFailure, mcp, open_tool
+from tests.examples import mostly_slow
 from tests.runtime.tools.portals import portal_threads
 
 SERVER = Path(__file__).with_name("mcp_server.py").resolve()
@@ -49,7 +50,7 @@ def address() -> Iterator[str]:
         process.wait()
 
 
-@pytest.fixture(scope="module", params=["pipes", "http"])
+@pytest.fixture(scope="module", params=mostly_slow(["pipes", "http"], ordinary=1))
 def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedTool]:
     remote = request.param == "http"
     place = f"http://{request.getfixturevalue('address')}/mcp" if remote else COMMAND
