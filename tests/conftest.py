@@ -90,7 +90,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run long files first; leave to the whole check what takes many seconds, unless its folder or file is named."""
+    """Run long files first; leave to the whole check what is slow, unless its folder or file is named."""
     items.sort(key=_place)
     named = config.args_source is pytest.Config.ArgsSource.ARGS
     if not named and "MEMORYGRAPH_TEST_LARGE" not in os.environ:
