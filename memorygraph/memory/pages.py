@@ -32,6 +32,7 @@ MIN_ROW_TOKENS = 24
 NO_ARRIVAL = 1 << 62  # the place of rows that ContextScript declared: after all that have arrived
 WHOLE_SECONDS = 600.0
 MAX_ROWS = (1 << 31) - 1
+MAX_SORTED_ENDS = 100_000  # relations times their entities: Neo4j counts 1 KB for each of these where it sorts
 MAX_PARTS = 8
 MAX_PART_CHARACTERS = 40  # a part that is longer than any word asks too much of Lucene
 MAX_WALKED_NODES = 20_000  # to walk over the terms of so many, or to look at the texts of each, takes some 50 ms
@@ -130,8 +131,7 @@ class PageRequest:
             raise MemoryGraphError(f"max_tokens is at least {MIN_TOKENS}")
         # One row more than can fit tells that there is a next page.
         self.limit = MAX_ROWS if max_tokens is None else max_tokens // MIN_ROW_TOKENS + 2
-        # So many entities bring their relations along; without a limit, all of both would be sorted in one query.
-        self.most_ends = 0 if max_tokens is None else self.limit
+        self.most_ends = min(self.limit, MAX_SORTED_ENDS // self.limit)
         self._max_tokens = max_tokens
         self._names_only = names_only
 

@@ -548,8 +548,11 @@ def test_many_hits_and_their_relations_fit_into_a_transaction(graph: MemoryGraph
     for found in (graph.entities.search("tea"), graph.entities.open(names)):
         assert sorted(entity.name for entity in found.entities) == sorted(names)
         assert sorted(relation.target for relation in found.relations) == sorted(names)
-    page = graph.entities.search("tea", max_tokens=2000)
-    assert len(page.entities) + page.left_out["entities"] == count
+    for budget in (2000, 20_000, 200_000):
+        page = graph.entities.search("tea zebra", max_tokens=budget)  # by words
+        assert 0 < len(page.entities) <= count
+        page = graph.entities.search("tea", max_tokens=budget)
+        assert len(page.entities) + page.left_out.get("entities", 0) == count
 
 
 def test_in_a_large_namespace_parts_inside_of_words_are_found_where_no_word_begins_so(
