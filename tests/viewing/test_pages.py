@@ -249,6 +249,21 @@ def test_a_run_shows_its_steps_and_its_prompts_with_their_sources_and_budgets(gr
 
 
 @CHROMIUM_IS_THERE
+def test_the_steps_of_a_called_agent_stand_inside_its_own(graph: MemoryGraph, look: Look, tmp_path: Path) -> None:
+    worker = 'import memory Known from "neo4j://"\nagent Worker { main func() { return Known.recall("tea") } }'
+    (tmp_path / "worker.as").write_text(worker, "utf-8")
+    program = """
+    import llm M from "openai://m"
+    import agent Worker from "worker.as"
+    main agent A { model M role "R" description "D" main func() { return [Worker(), Worker()] } }
+    """
+    graph.run(program, folder=tmp_path)
+    page = look(graph.view_run("last"))
+    assert texts(page, "details.inside > summary") == ["inside Worker", "inside Worker"]
+    assert texts(page, "details.inside .who bdi") == ["Known.recall", "Known.recall"]
+
+
+@CHROMIUM_IS_THERE
 def test_a_run_of_a_graph_shows_where_it_went(graph: MemoryGraph, look: Look) -> None:
     graph.run("> node a\n    > sum(x: any) -> ( add(1 2) )\n> nodeEnd\n\n> user\nx\n\n> goto a", language="convo")
     page = look(graph.view_run("last"))
