@@ -4,6 +4,7 @@
 // name: conversations
 // Every conversation of a namespace with its versions, and what each of them replaced. Parameters: namespace.
 MATCH (conversation:Conversation {namespace: $namespace})-[has:VERSION]->(version:Version)
+USING INDEX conversation:Conversation(namespace, name)
 WHERE conversation.name IS NOT NULL
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
 RETURN conversation, has, version, replaces, older
@@ -40,6 +41,7 @@ RETURN fork, way_a, way_b;
 // name: messages-of-a-model
 // The messages that came from one model, with what is kept beside them. Parameters: namespace, model.
 MATCH (message:Message {namespace: $namespace})-[has:HAS]->(metadata:Metadata)
+USING INDEX message:Message(namespace, id)
 WHERE message.id IS NOT NULL AND message.sampled AND metadata.model = $model
 RETURN message, has, metadata
 LIMIT 300;
@@ -65,6 +67,7 @@ RETURN DISTINCT response, has, metadata, contains, inside;
 // The calls, tokens and seconds of each model; a call with several answers counts once. With prices, in money:
 // `memorygraph messages cost --prices FILE`. Parameters: namespace.
 MATCH (metadata:Metadata {namespace: $namespace})
+USING INDEX metadata:Metadata(namespace, id)
 WHERE metadata.id IS NOT NULL AND metadata.model IS NOT NULL
       AND (metadata.latency_s IS NOT NULL OR metadata.output_tokens IS NOT NULL)
 WITH metadata.model AS model, coalesce(metadata.call, metadata.id) AS call, max(metadata.input_tokens) AS given,
@@ -77,6 +80,7 @@ ORDER BY output_tokens DESC;
 // The answers that ended before the model was done, by a limit of tokens, by a filter, or because the stream broke; of a
 // broken stream the message is the last one of its prompt. Parameters: namespace.
 MATCH (message:Message {namespace: $namespace})-[has:HAS]->(metadata:Metadata)
+USING INDEX message:Message(namespace, id)
 WHERE message.id IS NOT NULL
       AND (metadata.finish_reason IN ['length', 'max_output_tokens', 'content_filter'] OR metadata.finished = false)
 RETURN message, has, metadata
@@ -85,6 +89,7 @@ LIMIT 300;
 // name: temperature-of-training-data
 // At which temperatures the answers were sampled that training data is made of, by model. Parameters: namespace.
 MATCH (message:Message {namespace: $namespace})-[:HAS]->(metadata:Metadata)
+USING INDEX message:Message(namespace, id)
 WHERE message.id IS NOT NULL AND message.sampled AND message.role = 'assistant'
 RETURN metadata.temperature AS temperature, metadata.model AS model, count(DISTINCT message) AS answers
 ORDER BY temperature, model;
