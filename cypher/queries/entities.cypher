@@ -326,10 +326,10 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
 // name: open
 // A page of the entities of these names, in the order in which they came, or of those that a search finds, in its order,
 // with the relations at any of them: from one entity and one relation on. `ids` are all the entities. Where these are
-// more than `most_ends`, their relations are not looked for. Parameters: namespace, wanted (names, search: the name of the
-// block below that searches, or null, and what these take), start, arrival, id, limit, most_ends, most_nodes, most_hits.
-// What can be null, or a list without texts, is in the map `wanted`: else Neo4j plans this query anew for each kind of a
-// request, for seconds after a start.
+// more than `most_ends`, their relations are not looked for. Parameters: namespace, wanted (names; or search, the name of
+// the block below that searches, and what that takes), start, arrival, id, limit, most_ends, most_nodes, most_hits. What
+// can be missing is in the map `wanted`: else Neo4j plans this query anew for each kind of a request, for seconds after a
+// start.
 CYPHER 25
 CALL () {
   WHEN $wanted.search = 'ids-containing' THEN {

@@ -37,10 +37,6 @@ MAX_PARTS = 8
 MAX_PART_CHARACTERS = 40  # a part that is longer than any word asks too much of Lucene
 MAX_WALKED_NODES = 20_000  # to walk over the terms of so many, or to look at the texts of each, takes some 50 ms
 MAX_SOUGHT_HITS = 5_000  # of which each is looked at; for more, a walk is the smaller part
-NOTHING_WANTED: dict[str, Any] = {
-    "names": [],
-    **dict.fromkeys(("search", "text", "parts", "seek", "complete", "terms")),
-}
 _MAX_INDENT = 5  # a line of a part begins with a line break, and at most four blanks more than its first line
 _AFTER_ALL_IDS = "\U0010ffff"
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
@@ -238,12 +234,12 @@ class ChosenEntities:
 
     @classmethod
     def find(cls, request: PageRequest, wanted: Mapping[str, Any]) -> ChosenEntities:
-        """Find the entities of these `names`, or those of a search."""
+        """Find the entities of these `names`, or those of one of `search_queries`."""
         start = request.start
         relation = start if start.relations else PageStart()
         [row] = request.read(
             "entities/open",
-            wanted={**NOTHING_WANTED, **wanted},
+            wanted=wanted,
             most_nodes=MAX_WALKED_NODES,
             most_hits=MAX_SOUGHT_HITS,
             start=MAX_ROWS if start.relations else max(start.arrival, 0),

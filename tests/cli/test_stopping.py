@@ -135,7 +135,7 @@ def interrupt(process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize("answer", mostly_slow([None, "n\n", ""], ordinary=1))
-@pytest.mark.parametrize("arguments", [("namespaces", "drop", "{}"), pytest.param(("purge",), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("arguments", mostly_slow([("namespaces", "drop", "{}"), ("purge",)], ordinary=1))
 def test_a_question_that_is_not_answered_with_yes_changes_nothing_and_says_so(
     connection: Connection, environment: str, arguments: tuple[str, ...], answer: str | None
 ) -> None:

@@ -285,8 +285,8 @@ def test_the_parts_of_the_property_work_and_are_found_in_the_import(
     assert {"Alias", "Passage"} <= {*labels}
     for read in (
         # In no order: how many words a text has on average, which is a part of its score, others change meanwhile.
-        lambda mg: {hit.id for hit in mg.search("tea")},
-        lambda mg: {hit.content for hit in mg.recall("tea").hits},
+        lambda mg: sorted(hit.id for hit in mg.search("tea")),
+        lambda mg: sorted((hit.label, hit.content) for hit in mg.recall("tea").hits),
         lambda mg: str(mg.pete("main2").render()),
         lambda mg: [dict(message) for message in mg.messages("c")],
         lambda mg: mg.entities.read_graph(),

@@ -19,6 +19,7 @@ from memorygraph.limits import Cancelled, RunBudget, RunLimits, call_apart, wait
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.scripted.replies import Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.examples import mostly_slow
 from tests.mcp_server.clients import environment_of
 
 ENDLESS = "main agent { main func() { repeat * 1000000000000 { x = 1 } return 1 } }"
@@ -146,9 +147,7 @@ def test_a_run_ends_in_time_while_it_waits_for_a_model(graph: MemoryGraph, stall
     assert stalling.requests
 
 
-@pytest.mark.parametrize(
-    "program", [ENDLESS, pytest.param(ASKING, marks=pytest.mark.slow)], ids=["computing", "asking"]
-)
+@pytest.mark.parametrize("program", mostly_slow([ENDLESS, ASKING], ordinary=1), ids=["computing", "asking"])
 def test_sigterm_ends_a_run(
     graph: MemoryGraph,
     server: tuple[str, tuple[str, str] | None],
