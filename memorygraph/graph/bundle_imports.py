@@ -108,10 +108,13 @@ def begin_import(transaction: NamespaceTransaction, program: str) -> int:
         query = "bundles/any-keyless" if kind == KEYLESS else "bundles/any-node"
         values = {} if kind == KEYLESS else {"kind": kind, "after": ""}
         if kind != "Namespace" and transaction.run(query, **values)[0]["count"]:
-            namespace = transaction.namespace
+            name = transaction.namespace.name
+            empty = f"drop this one (`memorygraph namespaces drop {name}`)"
+            if kind == KEYLESS:
+                empty = "delete the nodes of this one with raw Cypher, which made them: a drop leaves them"
             raise ConflictError(
-                f"namespace `{namespace}` is not empty, and a bundle is imported into an empty one: name another with "
-                f"--namespace, or drop this one (`memorygraph namespaces drop {namespace}`)"
+                f"namespace `{name}` is not empty, and a bundle is imported into an empty one: name another with "
+                f"--namespace, or {empty}"
             )
     _save(transaction, program, 0)
     return 0

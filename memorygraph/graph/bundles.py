@@ -294,12 +294,20 @@ def _part_lines(
         yield from node_lines(namespace, part.kind, after, unfinished)
 
 
+def _stream(namespace: Namespace, query: str, **parameters: Any) -> Generator[dict[str, Any], None, None]:
+    """Yield the rows of a query with their properties, but for the points in time, which it has as texts."""
+    with closing(namespace.stream(query, seconds=ALL_SECONDS, typed=True, **parameters)) as rows:
+        for row in rows:
+            row["properties"] = dict(row["properties"])
+            yield row
+
+
 def node_lines(
     namespace: Namespace, kind: str, after: tuple[Any, ...] = (), unfinished: UnfinishedImport | None = None
 ) -> Iterator[str]:
     """Yield the lines of the nodes of one kind, or of those after one key."""
     least = after[0] if after else ""
-    with closing(namespace.stream("bundles/nodes", kind=kind, after=least, seconds=ALL_SECONDS, typed=True)) as rows:
+    with closing(_stream(namespace, "bundles/nodes", kind=kind, after=least)) as rows:
         for row in rows:
             # A node of two kinds comes with the first one.
             if (key := node_key_of(namespace, row["labels"], row["properties"])) is None or key.kind != kind:
@@ -333,7 +341,7 @@ def find_keyless(namespace: Namespace) -> NumberedNodes:
                 del properties["bundle_key"]
             yield row["element"], to_line({"labels": sorted(labels), "properties": properties}), row["degree"], number
 
-    with closing(namespace.stream("bundles/keyless", seconds=ALL_SECONDS, typed=True)) as rows:
+    with closing(_stream(namespace, "bundles/keyless")) as rows:
         return NumberedNodes(content(rows))
 
 
@@ -359,11 +367,11 @@ class RelationshipLines:
         if part == EDGES:
             yield from self._edges(after)
         elif part.kind == KEYLESS:
-            with closing(self._stream("bundles/keyless-relationships")) as rows:
+            with closing(_stream(self.namespace, "bundles/keyless-relationships")) as rows:
                 yield from sort_lines(line for row in rows for line in self._line(row, KEYLESS))
         else:
             least = after[0] if after else ""
-            with closing(self._stream("bundles/relationships", kind=part.kind, after=least)) as rows:
+            with closing(_stream(self.namespace, "bundles/relationships", kind=part.kind, after=least)) as rows:
                 for _, group in groupby(rows, key=itemgetter("source")):
                     yield from sort_lines(line for row in group for line in self._line(row, part.kind, after))
 
@@ -372,13 +380,10 @@ class RelationshipLines:
         # its like only.
         streams = [("bundles/later-edges", {"after": least}) for least in (*after, False, -math.inf)]
         for query, parameters in streams if after else [("bundles/edges", {})]:
-            with closing(self._stream(query, **parameters)) as rows:
+            with closing(_stream(self.namespace, query, **parameters)) as rows:
                 for row in rows:
                     if (row["properties"]["id"],) != after:
                         yield from self._line({**row, "type": "EDGE"})
-
-    def _stream(self, query: str, **parameters: Any) -> Generator[dict[str, Any], None, None]:
-        return self.namespace.stream(query, seconds=ALL_SECONDS, typed=True, **parameters)
 
     def _line(self, row: Mapping[str, Any], kind: str | None = None, after: tuple[Any, ...] = ()) -> Iterable[str]:
         """Return the line of a relationship; or nothing where it comes elsewhere, or is left out."""

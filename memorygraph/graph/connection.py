@@ -271,8 +271,8 @@ class Transaction:
 def _rows(result: neo4j.Result, *, typed: bool = False) -> Iterator[dict[str, Any]]:
     keys = result.keys()
     for record in result:
-        plain = zip(keys, record.values(), strict=True)
-        yield dict(record) if typed else {key: _plain(value) for key, value in plain}
+        values = zip(keys, record.values(), strict=True)
+        yield dict(values) if typed else {key: _plain(value) for key, value in values}
 
 
 class UnencryptedWarning(UserWarning):

@@ -1,8 +1,9 @@
 """How fast a namespace goes out as a bundle and comes in again, and what memory that takes.
 
-Half of the elements are nodes; of the relationships one in ten begins at one node, a hub, and one node in a hundred has
-no key. Prints elements a second, beside the baseline: the reading of the same nodes and edges, all of their properties,
-by the driver alone. An export reads everything twice, and an import checks its file, writes, and reads everything once.
+Half of the elements are nodes, and half of these have a point in time, as messages do; of the relationships one in ten
+begins at one node, a hub, and one node in a hundred has no key. Prints elements a second, beside the baseline: the
+reading of the same nodes and edges, all of their properties, by the driver alone. An export reads everything twice, and
+an import checks its file, writes, and reads everything once.
 
     python -m tests.bench.bundle [--elements N] [--rounds N] [--profile]
 """
@@ -29,7 +30,7 @@ ROWS = 20_000
 NODES = """
 UNWIND range($start, $end - 1) AS i
 CREATE (:Node {namespace: $namespace, namespace_token: $token, id: 'n' + i, name: 'Name ' + i,
-               data: 'what is known of thing ' + i, since: 1})
+               data: 'what is known of thing ' + i, since: 1, created_at: CASE i % 2 WHEN 0 THEN datetime() END})
 """
 KEYLESS = """
 UNWIND range($start, $end - 1) AS i
@@ -100,10 +101,10 @@ def main() -> None:
         path = Path(folder) / "bundle"
         print(f"{elements} elements", flush=True)
         read = Query(BASELINE, {"namespace": graph.namespace})
-        for _ in range(options.rounds):
+        for number in range(options.rounds):
             timed("read", elements, lambda: sum(1 for _ in graph.connection.stream(read, typed=True)))
             timed("export", elements, lambda: graph.export_bundle(path), options.profile)
-            copy = MemoryGraph(graph.connection, f"{graph.namespace}-copy")
+            copy = MemoryGraph(graph.connection, f"{graph.namespace}-{number}")
             timed("import", elements, lambda copy=copy: copy.import_bundle(path), options.profile)  # type: ignore[misc]
             copy.drop_namespace(copy.namespace)
         graph.drop_namespace(graph.namespace)
