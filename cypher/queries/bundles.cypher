@@ -173,7 +173,9 @@ CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/in-order
 }
-RETURN labels(node) AS labels, [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' | [key, node[key]]] AS properties,
+RETURN labels(node) AS labels,
+       [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' |
+        [key, node[key]]] AS properties,
        [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
               ELSE toString(node[key]) END]] AS times;
@@ -187,7 +189,9 @@ CALL () {
 }
 MATCH (node)-[relationship]->(end)
 WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
-RETURN type(relationship) AS type, [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' | [key, relationship[key]]] AS properties,
+RETURN type(relationship) AS type,
+       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, relationship[key]]] AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
               ELSE toString(relationship[key]) END]] AS times,
@@ -203,7 +207,8 @@ RETURN type(relationship) AS type, [key IN keys(relationship) WHERE NOT valueTyp
 MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
 USING INDEX relationship:EDGE(namespace, id)
 WHERE relationship.id IS NOT NULL
-RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' | [key, relationship[key]]] AS properties,
+RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, relationship[key]]] AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
               ELSE toString(relationship[key]) END]] AS times,
@@ -220,7 +225,8 @@ ORDER BY relationship.namespace, relationship.id;
 MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
 USING INDEX relationship:EDGE(namespace, id)
 WHERE relationship.id >= $after
-RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' | [key, relationship[key]]] AS properties,
+RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, relationship[key]]] AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
               ELSE toString(relationship[key]) END]] AS times,
@@ -252,7 +258,9 @@ CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/each-keyless
 }
-RETURN elementId(node) AS element, labels(node) AS labels, [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' | [key, node[key]]] AS properties,
+RETURN elementId(node) AS element, labels(node) AS labels,
+       [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' |
+        [key, node[key]]] AS properties,
        [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
               ELSE toString(node[key]) END]] AS times,
@@ -266,7 +274,9 @@ CALL () {
 }
 MATCH (node)-[relationship]->(end)
 WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
-RETURN type(relationship) AS type, [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' | [key, relationship[key]]] AS properties,
+RETURN type(relationship) AS type,
+       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, relationship[key]]] AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
               ELSE toString(relationship[key]) END]] AS times,

@@ -1,10 +1,12 @@
 // All of a database, to be copied into a new one (server/compacting.py), whose files then hold nothing that was deleted.
 
 // name: nodes
-// Every node. `times` are its points in time as texts: the driver makes no difference between the offset Z and the zone
-// UTC. Parameters: none.
+// Every node. `properties` are pairs, and `times` the points in time among them, as texts: the driver makes no difference
+// between the offset Z and the zone UTC. Parameters: none.
 MATCH (node)
-RETURN elementId(node) AS element, labels(node) AS labels, properties(node) AS properties,
+RETURN elementId(node) AS element, labels(node) AS labels,
+       [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' |
+        [key, node[key]]] AS properties,
        [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
               ELSE toString(node[key]) END]] AS times;
@@ -13,7 +15,8 @@ RETURN elementId(node) AS element, labels(node) AS labels, properties(node) AS p
 // Every relationship. Parameters: none.
 MATCH (source)-[relationship]->(target)
 RETURN elementId(source) AS source, elementId(target) AS target, type(relationship) AS type,
-       properties(relationship) AS properties,
+       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+        [key, relationship[key]]] AS properties,
        [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
         [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
               ELSE toString(relationship[key]) END]] AS times;

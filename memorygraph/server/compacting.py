@@ -105,7 +105,7 @@ def rows_per_transaction(rows: Iterator[Mapping[str, Any]]) -> Iterator[list[Map
 
 def properties_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The properties of a row with its points in time as Neo4j has them, without the mark of what was forgotten."""
-    kept = {key: value for key, value in row["properties"].items() if value != UNCOMPACTED}
+    kept = {key: value for key, value in row["properties"] if value != UNCOMPACTED}
     return kept | {key: decode_times(text) for key, text in row["times"]}
 
 
