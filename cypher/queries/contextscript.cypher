@@ -109,8 +109,8 @@ DELETE edge
 RETURN {edges_deleted: count(edge)} AS counts;
 
 // name: delete-unobserved
-// Of the nodes that deleted edges led to, the observations that nothing is joined to any more. It is asked at the end of a
-// program, which may have given them to another entity. Parameters: namespace, ids.
+// Of the nodes that edges have left, the observations that nothing is joined to any more. It is asked at the end of a
+// program, which may have given them to another entity, and of an undo. Parameters: namespace, ids.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
@@ -129,7 +129,8 @@ RETURN {nodes_deleted: count(node)} AS counts;
 //
 // - the node itself, and of a context of PETE the contexts in it;
 // - what speaks of any of these ("that a likes bread"), and what speaks of that;
-// - the observations of any of these, unless something that stays is joined to them;
+// - the observations that any of these are joined to, and nothing that stays: those that belong to a message, and not to
+//   these, stay;
 // - the rules that only these contexts state, and what only they say of something ("carl says that a likes bread"). The
 //   facts that only they state are edges: delete-nodes looks for them.
 //
@@ -143,8 +144,9 @@ WITH collect(DISTINCT {id: id, node: part}) AS parts, collect(DISTINCT part) AS 
 CALL (parts, going) {
   UNWIND parts AS part
   WITH going, part.id AS id, part.node AS owner
-  MATCH (owner)-[:EDGE {verb: 'observed'}]->(observation:Node)
-  WHERE (observation:Observation OR observation.name = '')
+  MATCH (owner)-[edge:EDGE]-(observation:Node)
+  WHERE (edge.verb = 'observed' AND startNode(edge) = owner AND (observation:Observation OR observation.name = '')
+         OR observation:Observation AND NOT EXISTS { (observation)-[:SOURCE]->() })
     AND NOT EXISTS { MATCH (observation)-[:EDGE]-(other:Node) WHERE NOT other IN going }
   RETURN collect(DISTINCT {id: id, node: observation}) AS observed
 }

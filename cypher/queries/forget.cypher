@@ -104,11 +104,21 @@ WITH forgetting, target WHERE of = $kind
 MERGE (forgetting)-[:FORGETS]->(target);
 
 // name: delete-edge
-// Delete one edge. Parameters: namespace, id.
-MATCH ()-[edge:EDGE {namespace: $namespace, id: $id}]->()
-WITH edge, coalesce(edge.since, 0) AS since
+// Delete one edge; `ends` are its nodes. Parameters: namespace, id.
+MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: $id}]->(to_node)
+WITH edge, coalesce(edge.since, 0) AS since, [from_node.id, to_node.id] AS ends
 DELETE edge
-RETURN count(*) AS edges, collect(since) AS revisions;
+RETURN count(*) AS edges, collect(since) AS revisions, reduce(all = [], each IN collect(ends) | all + each) AS ends;
+
+// name: list-unobserved
+// Put on the list, of the nodes that edges have left, the observations that nothing is joined to any more. Parameters:
+// namespace, forgetting, ids.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+UNWIND $ids AS id
+MATCH (node:Node:Observation {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
+WHERE NOT EXISTS { (node)-[:EDGE]-() } AND NOT EXISTS { (node)-[:SOURCE]->() }
+MERGE (forgetting)-[:FORGETS]->(node);
 
 // name: take-conversation
 // Put a conversation on the list: from now on it is not there any more, and what is appended to it begins another one of
@@ -168,8 +178,9 @@ CALL (forgetting, taken) {
     MATCH (part:Node)-[:EDGE {lemma: ''}]->(going)
     RETURN part
     UNION
-    MATCH (going:Node)-[:EDGE {verb: 'observed'}]->(part:Node)
-    WHERE (part:Observation OR part.name = '')
+    MATCH (going:Node)-[edge:EDGE]-(part:Node)
+    WHERE (edge.verb = 'observed' AND startNode(edge) = going AND (part:Observation OR part.name = '')
+           OR part:Observation AND NOT EXISTS { (part)-[:SOURCE]->() })
       AND NOT EXISTS {
         MATCH (part)-[:EDGE]-(other:Node)
         WHERE other <> going AND NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
@@ -343,15 +354,15 @@ FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[
 RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others;
 
 // name: delete-learnt-edges
-// Delete edges that only these revisions tell of. Parameters: namespace, revisions, limit.
-MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+// Delete edges that only these revisions tell of; `ends` are their nodes. Parameters: namespace, revisions, limit.
+MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
 WHERE edge.id IS NOT NULL AND edge.since IN $revisions AND NOT EXISTS {
   MATCH (former:Former {namespace: $namespace, id: edge.id})
   WHERE former.until IS NOT NULL AND former.of = 'edge' AND NOT former.since IN $revisions
 }
-WITH edge LIMIT $limit
+WITH edge, [from_node.id, to_node.id] AS ends LIMIT $limit
 DELETE edge
-RETURN count(edge) AS edges;
+RETURN count(edge) AS edges, reduce(all = [], each IN collect(ends) | all + each) AS ends;
 
 // name: take-back-nodes
 // Nodes that these revisions changed become what they were before. Parameters: namespace, revisions, limit.
@@ -365,23 +376,35 @@ CALL (node) {
 }
 WITH node, before LIMIT $limit
 SET node.name = before.name, node.data = before.data, node.kind = before.kind, node.since = before.since,
+    node.name_parts = before.name_parts, node.data_parts = before.data_parts,
     node.embedding = null, node.embedding_model = null
 DETACH DELETE before
 RETURN count(*) AS changed;
 
 // name: take-back-edges
-// Edges that these revisions changed become what they were before. Parameters: namespace, revisions, limit.
-MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+// Edges that these revisions changed become what they were before, and go where an end that they had is gone and was merged
+// into nothing; `ends` are the nodes that they had. Parameters: namespace, revisions, limit.
+MATCH (left)-[edge:EDGE {namespace: $namespace}]->(reached)
 WHERE edge.id IS NOT NULL AND edge.since IN $revisions
 CALL (edge) {
   MATCH (before:Former {namespace: $namespace, id: edge.id})
   WHERE before.until = edge.since AND before.of = 'edge'
   RETURN before
 }
-WITH edge, before LIMIT $limit
-SET edge.verb = before.verb, edge.weight = before.weight, edge.since = before.since
-DETACH DELETE before
-RETURN count(*) AS changed;
+WITH edge, properties(edge) AS kept, before, [left.id, reached.id] AS ends LIMIT $limit
+WITH edge, kept, before, ends, [end IN [before.from_node, before.to_node] | head(COLLECT {
+  MATCH (node:Node {namespace: $namespace, id: end}) RETURN node
+  UNION ALL
+  MATCH (:Alias {namespace: $namespace, node: end})-[:ALIAS_OF]->(node:Node) RETURN node
+})] AS nodes
+DELETE edge
+WITH kept, before, ends, nodes[0] AS from_node, nodes[1] AS to_node
+FOREACH (_ IN CASE WHEN from_node IS NULL OR to_node IS NULL THEN [] ELSE [1] END |
+  CREATE (from_node)-[back:EDGE]->(to_node)
+  SET back = kept, back.verb = before.verb, back.weight = before.weight, back.since = before.since
+  DETACH DELETE before
+)
+RETURN count(*) AS changed, reduce(all = [], each IN collect(ends) | all + each) AS ends;
 
 // name: take-back-formers
 // Former states that these revisions made: each becomes the one before it, or goes where there is none. Parameters:
@@ -397,6 +420,7 @@ WHERE before IS NULL OR NOT before.since IN $revisions
 WITH former, before, CASE WHEN before IS NULL THEN former.until END AS marked LIMIT $limit
 FOREACH (_ IN CASE WHEN before IS NULL THEN [] ELSE [1] END |
   SET former.name = before.name, former.data = before.data, former.kind = before.kind, former.verb = before.verb,
+      former.name_parts = before.name_parts, former.data_parts = before.data_parts,
       former.weight = before.weight, former.from_node = before.from_node, former.to_node = before.to_node,
       former.since = before.since
   DETACH DELETE before

@@ -270,7 +270,7 @@ class _Compiler:
         self._batch = _Batch()
         self._queries: list[Query] = []
         self._declared_nodes: set[str] = set()
-        self._abandoned: dict[str, None] = {}  # nodes that edges led to which are gone, or lead elsewhere
+        self._abandoned: dict[str, None] = {}  # ends of edges that are gone, or are elsewhere
         self._problems: list[Problem] = []
         self._warnings: list[Problem] = []
         self._unknown: set[str] = set()
@@ -342,6 +342,8 @@ class _Compiler:
             return
         change = self._batch.changed_edges.setdefault(edge, _EdgeChange(former.from_node, former.to_node))
         change.moved |= (symbol.from_node, symbol.to_node) != (former.from_node, former.to_node)
+        if former.from_node != symbol.from_node:
+            self._abandon(former.from_node)
         if former.to_node != symbol.to_node:
             self._abandon(former.to_node)
         change.from_node, change.to_node = symbol.from_node, symbol.to_node
@@ -358,6 +360,7 @@ class _Compiler:
             return
         if symbol.kind is Kind.EDGE:
             self._batch.deleted_edges.append(statement.id)
+            self._abandon(symbol.from_node)
             self._abandon(symbol.to_node)
         elif symbol.kind is Kind.NODE:
             self._batch.deleted_nodes.append(statement.id)

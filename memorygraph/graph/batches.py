@@ -20,6 +20,7 @@ from hashlib import sha256
 from memorygraph.collection import without_collection
 from memorygraph.compiler import NewElements, find_problems
 from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError, Source
+from memorygraph.graph.elements import find_node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.writes import COUNTS
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, print_statement
@@ -83,7 +84,8 @@ def delete_in_batches(loader: Loader, identifier: str, batch: int) -> LoadReport
     while edges := loader.namespace.read("read/some-edges-at", id=identifier, limit=batch):
         program = ContextScriptProgram(Source(""), tuple(Deletion(id=edge["id"]) for edge in edges))
         report = add_reports(report, loader.load(program))
-    report = add_reports(report, loader.load(ContextScriptProgram(Source(""), (Deletion(id=identifier),))))
+    if find_node(loader.namespace, identifier) is not None:  # an observation goes with its last edge
+        report = add_reports(report, loader.load(ContextScriptProgram(Source(""), (Deletion(id=identifier),))))
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 

@@ -227,6 +227,8 @@ def take_conversation(state: ForgettingState, name: str) -> None:
         token = conversation_token(state.transaction.namespace.name, name)
         state.run("list-edited", terms=f'+namespace_token:"{token}"')
         state.went["conversations"] += taken
+    elif name not in (names := state.properties["conversations"]):  # only loads tell of it
+        state.run("set-counts", properties={"conversations": [*names, name], "learnt": False})
 
 
 def take_expired(state: ForgettingState, conversations: int, nodes: int) -> int:
@@ -244,6 +246,7 @@ def forget_edge(state: ForgettingState, identifier: str) -> None:
     state.went["edges"] += rows[0]["edges"]
     state.transaction.run("forget/mark-loads", revisions=rows[0]["revisions"])
     state.run("list-target", kind="edge", id=identifier)
+    state.run("list-unobserved", ids=rows[0]["ends"])
 
 
 def spread(state: ForgettingState) -> bool:
@@ -266,14 +269,17 @@ def forget_learnt(state: ForgettingState) -> bool:
         state.run("set-counts", properties={"learnt": True})
         return True
     page = {"revisions": revisions, "limit": EDGES_PER_TRANSACTION}
-    if edges := state.transaction.run("forget/delete-learnt-edges", **page)[0]["edges"]:
-        state.went["edges"] += edges
+    row = state.transaction.run("forget/delete-learnt-edges", **page)[0]
+    if row["edges"]:
+        state.went["edges"] += row["edges"]
+        state.run("list-unobserved", ids=row["ends"])
         return True
     for query in ("take-back-formers", "take-back-nodes", "take-back-edges"):
         row = state.transaction.run(f"forget/{query}", **page)[0]
         if row["changed"]:
             state.went["changes taken back"] += row["changed"]
             state.transaction.run("forget/mark-loads", revisions=row.get("revisions", []))
+            state.run("list-unobserved", ids=row.get("ends", []))
             return True
     cleared = state.transaction.run("forget/clear-loads", **of, limit=EDGES_PER_TRANSACTION)[0]["cleared"]
     state.went["records of loads"] += cleared

@@ -117,6 +117,7 @@ class _Undo:
             more = f"; and {len(conflicts) - MAX_NAMED} more" if len(conflicts) > MAX_NAMED else ""
             raise ConflictError(f"revision {self.revision} can't be undone: {'; '.join(conflicts[:MAX_NAMED])}{more}")
         edges = [*plan.changed["edge"], *plan.deleted["edge"]]
+        left = {end for key, change in changes.items() if key.of == "edge" for end in (change.after or ())[:2]}
         queries_of = self.transaction.namespace.queries
         queries = (
             *queries_of("contextscript/delete-edges", plan.created["edge"]),
@@ -124,6 +125,7 @@ class _Undo:
             *queries_of("history/revert-nodes", plan.changed["node"], until=self.revision),
             *queries_of("history/restore-edges", edges, until=self.revision),
             *queries_of("contextscript/delete-nodes", plan.created["node"]),
+            *queries_of("contextscript/delete-unobserved", [*left]),
         )
         return run_counted(self.transaction, queries)
 

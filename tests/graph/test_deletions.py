@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from memorygraph import MemoryGraph, MemoryGraphError
+from memorygraph import MemoryGraph, MemoryGraphError, Provenance
 from memorygraph.cli import cli
 from memorygraph.errors import ConflictError
 from memorygraph.graph.connection import Connection
@@ -129,6 +129,45 @@ def test_an_observation_goes_with_its_last_edge_and_comes_back(graph: MemoryGrap
     assert [hit.content for hit in graph.recall("tea").hits if hit.id == tea["id"]] == []
     graph.undo(graph.revisions(1)[0].revision)
     assert contents(graph) == before
+
+
+LAST_EDGE_WAYS: dict[str, Callable[[MemoryGraph], object]] = {
+    "statement": lambda graph: graph.load('del(id="drawn");'),
+    "moved away": lambda graph: graph.load('Edge(edge_id="drawn", from_node="Bob", to_node="Bob");'),
+    "node": lambda graph: graph.delete("Bob"),
+    "entity": lambda graph: graph.entities.delete(["Bob"]),
+    "undone": lambda graph: graph.undo(3),
+    "edge forgotten": lambda graph: graph.forget("drawn"),
+    "node forgotten": lambda graph: graph.forget("Bob"),
+    "conversation forgotten": lambda graph: graph.forget_conversation("talk"),
+    "expired": lambda graph: graph.expire("Bob", after=timedelta(0)),
+}
+
+
+@pytest.mark.parametrize("way", LAST_EDGE_WAYS)
+@pytest.mark.parametrize("ends", ['from_node="Bob", to_node="{id}"', 'from_node="{id}", to_node="Bob"'])
+def test_an_observation_that_only_a_drawn_edge_joins_goes_with_that(graph: MemoryGraph, ends: str, way: str) -> None:
+    remember_ada(graph)
+    tea = edge_to(graph, "likes tea")["id"]
+    drawn = f'Edge(edge_id="drawn", {ends.format(id=tea)}, verb="knows", weight=0.5);'
+    graph.load(drawn, provenance=Provenance(conversation="talk"))
+    graph.delete("Ada")
+    before = contents(graph)
+    assert tea in before
+    LAST_EDGE_WAYS[way](graph)
+    assert tea not in contents(graph)
+    assert find_leftovers(graph.scope) == []
+    if graph.revisions(1)[0].language not in ("forget", "expire"):
+        graph.undo(graph.revisions(1)[0].revision)
+        assert contents(graph) == before
+
+
+def test_an_observation_is_deleted_in_batches_that_take_it_along_with_its_edge(graph: MemoryGraph) -> None:
+    remember_ada(graph)
+    tea = edge_to(graph, "likes tea")
+    report = graph.delete(tea["id"], batch=1)
+    assert (report.nodes_deleted, report.edges_deleted) == (1, 1)
+    assert tea["id"] not in contents(graph)
 
 
 @pytest.mark.parametrize(

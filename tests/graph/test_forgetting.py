@@ -325,6 +325,37 @@ def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGra
     assert graph.broken_invariants() == []
 
 
+def test_what_a_conversation_changed_is_found_and_joined_as_before(graph: MemoryGraph) -> None:
+    graph.load("".join(f'Node(node_id="{id_}", name="{id_}", data="");' for id_ in ("ada", "tea", "milk", "gone")))
+    graph.load('Node(node_id="note", name="학교", data="ชา");')
+    for edge, end in (("likes", "tea"), ("lost", "gone")):
+        graph.load(f'Edge(edge_id="{edge}", from_node="ada", to_node="{end}", verb="likes", weight=0.5);')
+    asked = Provenance(conversation="talk")
+    graph.load('Node(node_id="note", name="커피숍", data="กาแฟ");', provenance=asked)
+    graph.load('Edge(edge_id="likes", from_node="milk", to_node="ada");', provenance=asked)
+    graph.load('Edge(edge_id="lost", to_node="milk");', provenance=asked)
+    graph.delete("gone")
+    graph.forget_conversation("talk")
+    assert [(hit.id, hit.node.name) for hit in graph.search("학교")] == [("note", "학교")]
+    assert [hit.id for word in ("커피숍", "피숍", "กาแฟ") for hit in graph.search(word)] == []
+    assert not [row for text in ("커피", "กา") for row in contents_with(graph, text)]
+    edge = graph.edge("likes")
+    assert (edge.from_node, edge.to_node, edge.verb) == ("ada", "tea", "likes")
+    with pytest.raises(NotFoundError):  # one of its ends before is gone, and it would have gone with that
+        graph.edge("lost")
+    assert graph.broken_invariants() == []
+
+
+def test_the_edges_of_who_was_merged_by_a_conversation_stay_with_the_other(graph: MemoryGraph) -> None:
+    graph.load("".join(f'Node(node_id="{id_}", name="{id_}", data="");' for id_ in ("ada", "lovelace", "tea")))
+    graph.load('Edge(edge_id="likes", from_node="lovelace", to_node="tea", verb="likes", weight=0.5);')
+    graph.merge("lovelace", into="ada", provenance=Provenance(conversation="talk"))
+    graph.forget_conversation("talk")
+    edge = graph.edge("likes")
+    assert (edge.from_node, edge.to_node, graph.aliases("ada")) == ("ada", "tea", ["lovelace"])
+    assert graph.broken_invariants() == []
+
+
 def test_a_load_of_something_forgotten_cannot_be_undone_and_earlier_revisions_do_not_have_it(
     graph: MemoryGraph,
 ) -> None:
