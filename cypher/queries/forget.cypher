@@ -122,7 +122,7 @@ MERGE (forgetting)-[:FORGETS]->(node);
 
 // name: take-conversation
 // Put a conversation on the list: from now on it is not there any more, and what is appended to it begins another one of
-// this name. Parameters: namespace, forgetting, name.
+// this name. The loads of a chat are asked for in the conversation of its prompts. Parameters: namespace, forgetting, name.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -135,19 +135,31 @@ CALL (conversation, forgetting) {
   MATCH (conversation)<-[:KEPT]-(run:Run)
   MERGE (forgetting)-[:FORGETS]->(run)
 }
-SET forgetting.conversations = forgetting.conversations + [$name], forgetting.learnt = false
+SET forgetting.conversations = forgetting.conversations + [$name] + COLLECT {
+      MATCH (load:Load {namespace: $namespace, conversation: $name + '-calls'})
+      WHERE load.by = 'chat'
+      RETURN DISTINCT load.conversation
+    },
+    forgetting.learnt = false
 DETACH DELETE conversation
 RETURN count(*) AS conversations;
 
 // name: conversations-of-list
-// The conversations that go with what is on the list: those of runs, and of thoughts. Parameters: namespace, forgetting.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)
-CALL (going) {
-  MATCH (going:Run)-[:KEPT]->(conversation:Conversation)
+// The conversations that go with what is on the list: those of runs and of thoughts, and the prompts and replies of a chat.
+// Parameters: namespace, forgetting.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+CALL (forgetting) {
+  MATCH (forgetting)-[:FORGETS]->(:Run)-[:KEPT]->(conversation:Conversation)
   RETURN conversation
   UNION
-  WITH going WHERE going.root IS NOT NULL
+  MATCH (forgetting)-[:FORGETS]->(going)
+  WHERE going.root IS NOT NULL
   MATCH (conversation:Conversation {namespace: $namespace, name: 'pete-' + going.root})
+  RETURN conversation
+  UNION
+  UNWIND forgetting.conversations AS chat
+  MATCH (conversation:Conversation {namespace: $namespace, name: chat + '-calls'})
+  WHERE conversation.recalled = false  // a user's own of this name is recalled
   RETURN conversation
 }
 RETURN DISTINCT conversation.name AS name;

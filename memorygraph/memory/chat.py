@@ -40,12 +40,12 @@ from memorygraph.memory.remember import (
 )
 from memorygraph.memory.shown import ShownMemory, show_memory
 from memorygraph.memory.vectors import Embedder
+from memorygraph.messages.calls import CALLS_SUFFIX
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 
 HISTORY_BUDGET = "12k"
-CALLS_SUFFIX = "-calls"
 MAX_TRIES = 20  # of writing a turn into a conversation that others write into too
 MAX_RECENT_MESSAGES = 6  # the nodes and edges in the programs of these are shown, too
 

@@ -18,6 +18,8 @@ from memorygraph.messages.message import Message
 CHAT, RESPONSES = "chat", "responses"
 APIS = {"/chat/completions": CHAT, "/responses": RESPONSES}  # the recorded paths, and the format of each
 REMOVED = "[removed]"
+CALLS_SUFFIX = "-calls"
+"""The prompts and replies of a chat are in the conversation of this name, behind that of the chat."""
 
 _PROMPT_KEYS = frozenset({"messages", "input"})
 _SECRET_KEYS = frozenset(

@@ -30,7 +30,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.home import flush_folder, name_file, own_folder
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
-from memorygraph.messages.calls import RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
+from memorygraph.messages.calls import CALLS_SUFFIX, RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
 from memorygraph.messages.history import Attachment, MessageEntry, entries_of
 from memorygraph.messages.message import ROOT, Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
@@ -435,13 +435,21 @@ class Spool:
 def names_conversation(record: bytes, conversations: Collection[str]) -> bool:
     """Tell whether a record, or what the end of a process has left of one, is of one of these conversations.
 
+    The prompts of a chat are of its conversation, too.
+
     >>> names_conversation(b'{"conversation": "talk", "mess', ["talk"])
+    True
+    >>> names_conversation(b'{"conversation": "talk-calls", "recalled": false}', ["talk"])
     True
     """
     try:
-        return parse_stored_json(record).get("conversation") in conversations
+        call = parse_stored_json(record)
+        name = call.get("conversation")
+        names = {name} if call.get("recalled", True) else {name, name.removesuffix(CALLS_SUFFIX)}
+        return not names.isdisjoint(conversations)
     except (ValueError, TypeError, AttributeError):
-        return any(f'"conversation": {json.dumps(name)}'.encode() in record for name in conversations)
+        known = [name + suffix for name in conversations for suffix in ("", CALLS_SUFFIX)]
+        return any(f'"conversation": {json.dumps(name)}'.encode() in record for name in known)
 
 
 def new_name() -> str:

@@ -339,8 +339,8 @@ def test_what_a_conversation_changed_is_found_and_joined_as_before(graph: Memory
     assert [(hit.id, hit.node.name) for hit in graph.search("학교")] == [("note", "학교")]
     assert [hit.id for word in ("커피숍", "피숍", "กาแฟ") for hit in graph.search(word)] == []
     assert not [row for text in ("커피", "กา") for row in contents_with(graph, text)]
-    edge = graph.edge("likes")
-    assert (edge.from_node, edge.to_node, edge.verb) == ("ada", "tea", "likes")
+    moved = graph.edge("likes")
+    assert (moved.from_node, moved.to_node, moved.verb) == ("ada", "tea", "likes")
     with pytest.raises(NotFoundError):  # one of its ends before is gone, and it would have gone with that
         graph.edge("lost")
     assert graph.broken_invariants() == []

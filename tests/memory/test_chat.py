@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +13,7 @@ from memorygraph.budget import Budget
 from memorygraph.memory.chat import recent_entries
 from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.message import Message
+from memorygraph.messages.recorder import Spool
 from memorygraph.scripted.replies import Failure, Request
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
 from tests.memory.test_remember import ADA, TEA, ids, loads
@@ -155,6 +158,26 @@ def test_two_chats_write_one_conversation(graph: MemoryGraph, endpoint: Endpoint
     for user, said in zip(messages[::2], messages[1::2], strict=True):
         number = user["content"].removeprefix("This is number ").removesuffix(".")
         assert said["content"].startswith(f"Answer {number}\n")
+
+
+@pytest.mark.parametrize("way", ["forgotten", "expired"])
+def test_nothing_is_left_of_a_chat_that_is_forgotten(
+    graph: MemoryGraph, endpoint: Endpoint, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path))
+    own = {"role": "user", "content": "a conversation of the user's own"}
+    graph.messages("ada-calls-calls").append(own)
+    with endpoint(fenced('Node(node_id="ada", name="Ada", data="has a canary");', "A canary!")):
+        graph.chat("ada").say("My bird is a canary.")
+    Spool(graph.namespace).add({"conversation": "ada-calls", "recalled": False, "messages": ["canary"]})
+    if way == "forgotten":
+        assert graph.forget_conversation("ada").went["conversations"] == 2
+    else:
+        graph.expire_conversation("ada", after=timedelta(0))
+    assert "canary" not in graph.export("bundle")
+    assert Spool(graph.namespace).waiting() == []
+    assert ids(graph) == set()
+    assert [conversation.name for conversation in graph.conversations()] == ["ada-calls-calls"]
 
 
 def test_what_a_model_sees_of_a_long_conversation() -> None:
