@@ -7,7 +7,7 @@
 CALL () {
   MATCH (node:Node {namespace: $namespace, id: $id})
   RETURN 'node' AS of, coalesce(node.since, 0) AS since, null AS until,
-         {name: node.name, data: node.data, kind: node.kind} AS values
+         {name: node.name, data: node.data, kind: node.kind, value: CASE WHEN node:Item THEN node.value END} AS values
   UNION ALL
   MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: $id}]->(to_node:Node)
   RETURN 'edge' AS of, coalesce(edge.since, 0) AS since, null AS until,
@@ -16,7 +16,9 @@ CALL () {
   MATCH (former:Former {namespace: $namespace, id: $id})
   WHERE former.until IS NOT NULL
   RETURN former.of AS of, former.since AS since, former.until AS until,
-         CASE former.of WHEN 'node' THEN {name: former.name, data: former.data, kind: former.kind}
+         CASE former.of
+         WHEN 'node' THEN {name: former.name, data: former.data, kind: former.kind,
+                           value: CASE WHEN 'Item' IN former.labels THEN former.value END}
          ELSE {from_node: former.from_node, to_node: former.to_node, verb: former.verb, weight: former.weight}
          END AS values
 }
@@ -118,7 +120,8 @@ LIMIT $limit;
 // later, and what it replaced. `log` is a context of PETE with its statements. Parameters: namespace, revision.
 MATCH (node:Node {namespace: $namespace})
 WHERE node.id IS NOT NULL AND node.since = $revision
-RETURN 'node' AS of, node.id AS id, null AS until, [node.name, node.data, node.kind] AS values, false AS log
+RETURN 'node' AS of, node.id AS id, null AS until,
+       [node.name, node.data, node.kind, CASE WHEN node:Item THEN [node.value, node.ttl] END] AS values, false AS log
 UNION ALL
 MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
 WHERE edge.id IS NOT NULL AND edge.since = $revision
@@ -128,7 +131,9 @@ UNION ALL
 MATCH (former:Former {namespace: $namespace})
 WHERE former.until >= $revision AND (former.until = $revision OR former.since = $revision)
 RETURN former.of AS of, former.id AS id, former.until AS until,
-       CASE former.of WHEN 'node' THEN [former.name, former.data, former.kind]
+       CASE former.of
+       WHEN 'node' THEN [former.name, former.data, former.kind,
+                         CASE WHEN 'Item' IN former.labels THEN [former.value, former.ttl] END]
        ELSE [former.from_node, former.to_node, former.verb, former.weight] END AS values,
        coalesce(former.itself AND 'Context' IN former.labels, false) AS log;
 
@@ -138,7 +143,8 @@ RETURN former.of AS of, former.id AS id, former.until AS until,
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
-RETURN 'node' AS of, node.id AS id, coalesce(node.since, 0) AS since, [node.name, node.data, node.kind] AS values
+RETURN 'node' AS of, node.id AS id, coalesce(node.since, 0) AS since,
+       [node.name, node.data, node.kind, CASE WHEN node:Item THEN [node.value, node.ttl] END] AS values
 UNION ALL
 UNWIND $ids AS id
 MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node:Node)

@@ -113,9 +113,10 @@ def _provenance(record: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _in_order(values: dict[str, Any]) -> dict[str, Any]:
-    """Order the values of an element as its declaration does; only some nodes have a kind."""
-    names = ("name", "data", "kind", "from_node", "to_node", "verb", "weight")
-    return {name: values[name] for name in names if name in values and (name != "kind" or values[name] is not None)}
+    """Order the values of an element as its declaration does; only some nodes have a kind, and only items a value."""
+    names = ("name", "data", "kind", "value", "from_node", "to_node", "verb", "weight")
+    given = {name: values[name] for name in names if name in values}
+    return {name: value for name, value in given.items() if value is not None or name not in ("kind", "value")}
 
 
 def list_revisions(namespace: Namespace, limit: int) -> list[Revision]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from operator import methodcaller
@@ -29,7 +30,7 @@ from langgraph.store.base import (
 from langgraph.store.memory import InMemoryStore
 
 from memorygraph import MemoryGraph
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import ConflictError, MemoryGraphError
 from memorygraph.graph import schema
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.invariants import Examination
@@ -303,6 +304,22 @@ def test_items_have_a_history_and_come_back(store: MemoryGraphStore, graph: Memo
     graph.undo(2)
     assert [item.value["text"] for item in store.search(())] == ["first"]
     assert list(Examination(graph.scope).find_broken()) == []
+
+
+@pytest.mark.parametrize("index", [["text"], False])
+def test_a_value_comes_back_that_changed_only_where_no_recall_looks(
+    store: MemoryGraphStore, graph: MemoryGraph, index: Any
+) -> None:
+    for number in (1, 2, 3):
+        store.put(("a",), "k", {"text": "a heron", "n": number}, index=index, ttl=number)
+    with pytest.raises(ConflictError, match="was changed by revision 3"):
+        graph.undo(2)
+    assert (graph.undo(3).nodes_updated, graph.undo(2).nodes_updated) == (1, 1)
+    [item] = store.search(())
+    assert item.value == {"text": "a heron", "n": 1}
+    [row] = graph.query("MATCH (n:Item {namespace: $namespace}) RETURN n.id AS id")
+    values = [json.loads(change.after["value"])["n"] for change in graph.history(row["id"]) if change.after]
+    assert values == [1, 2, 3, 2, 1]
 
 
 def test_forgetting_and_deleting_the_node_takes_the_item(store: MemoryGraphStore, graph: MemoryGraph) -> None:
