@@ -42,7 +42,7 @@ from memorygraph.graph.namespace import (
 from memorygraph.graph.readonly import check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
-from memorygraph.home import chosen_namespace
+from memorygraph.home import chosen_namespace, remove_pages
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
@@ -1241,7 +1241,8 @@ def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequen
     """Delete what files of this machine hold of conversations and runs, and return how many these were."""
     from memorygraph.runtime.convo.journal import Journal
 
-    return Spool(namespace.name).forget(conversations) + sum(Journal(run).forget() for run in runs)
+    kept = Spool(namespace.name).forget(conversations) + sum(Journal(run).forget() for run in runs)
+    return kept + remove_pages()
 
 
 def connect_embedded(server: EmbeddedServer, auth: tuple[str, str] | None, database: str | None) -> Connection:

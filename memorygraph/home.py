@@ -19,6 +19,9 @@ from memorygraph.errors import ConnectionError, MemoryGraphError
 ADMINISTRATOR = 0
 """The number of the user who may do everything anyway."""
 
+PAGES, PICTURES = "pages", "pictures"
+"""The folders of what was opened in a browser."""
+
 
 def default_home() -> Path:
     """Return the folder that MEMORYGRAPH_HOME names, else the platform's folder for user data."""
@@ -52,6 +55,17 @@ def own_folder(name: str) -> Path:
     home = default_home()
     refuse_foreign(home)
     return home / name
+
+
+def remove_pages() -> int:
+    """Remove the pages and pictures that were opened in a browser, which show what is stored, and return how many."""
+    removed = 0
+    for folder in (PAGES, PICTURES):
+        for path in own_folder(folder).glob("*"):
+            with suppress(OSError):  # another process may have removed it
+                path.unlink()
+                removed += 1
+    return removed
 
 
 def refuse_foreign(path: Path, trusted: Collection[int] = ()) -> None:

@@ -10,6 +10,7 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.settings import combine
 from memorygraph.errors import MemoryGraphError
+from memorygraph.home import PAGES, own_folder, write_private
 
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 MAX_FILE_NAME = 100
@@ -29,7 +30,7 @@ def deliver_page(page: str, name: str, target: str | None, *, open_: bool) -> No
             raise MemoryGraphError(f"the page cannot be written to {target}: {error.strerror}") from error
         output.say(f"written to {target}")
     if open_:
-        show_in_browser("pages", f"{UNSAFE.sub('_', name)[:MAX_FILE_NAME]}.html", page)
+        show_in_browser(PAGES, f"{UNSAFE.sub('_', name)[:MAX_FILE_NAME]}.html", page)
     if output.wants_json():
         output.print_json({"name": name, "file": target, "page": None if target else page, "errors": []})
     elif target is None and not open_:
@@ -39,8 +40,6 @@ def deliver_page(page: str, name: str, target: str | None, *, open_: bool) -> No
 def show_in_browser(folder: str, name: str, text: str) -> None:
     """Open a text in the browser. Its file stays in a folder of the home, where the next of its name replaces it."""
     import webbrowser
-
-    from memorygraph.home import own_folder, write_private
 
     path = own_folder(folder) / name
     write_private(path, text)

@@ -21,6 +21,7 @@ from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.cli.trace import TraceOutput, print_event
 from memorygraph.ending import ending_on_sigterm
 from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.home import PICTURES
 from memorygraph.json_text import parse_json
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.limits import RunLimits
@@ -346,7 +347,7 @@ def graph_command(
         write_picture(picture, target)
         output.say(f"written to {target}")
     if open_:
-        show_in_browser("pictures", f"{Path(file).stem}.svg", draw(program, "svg", steps))
+        show_in_browser(PICTURES, f"{Path(file).stem}.svg", draw(program, "svg", steps))
     if output.wants_json():
         path = [step["node"] for step in steps]
         output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, Provenance
+from memorygraph.cli import cli
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace
@@ -344,6 +346,19 @@ def test_what_a_conversation_changed_is_found_and_joined_as_before(graph: Memory
     with pytest.raises(NotFoundError):  # one of its ends before is gone, and it would have gone with that
         graph.edge("lost")
     assert graph.broken_invariants() == []
+
+
+@pytest.mark.usefixtures("environment")
+def test_no_page_of_what_is_forgotten_stays_in_the_home(
+    graph: MemoryGraph, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
+    graph.messages("talk").append({"role": "user", "content": "canary"})
+    shown = CliRunner().invoke(cli, ["--namespace", graph.namespace, "messages", "view", "talk", "--open"])
+    assert shown.exit_code == 0, shown.output
+    assert "canary" in "".join(page.read_text("utf-8") for page in home.rglob("*.html"))
+    assert graph.forget_conversation("talk").went["files of this machine"] == 1
+    assert [*home.rglob("*.html")] == []
 
 
 def test_the_edges_of_who_was_merged_by_a_conversation_stay_with_the_other(graph: MemoryGraph) -> None:
