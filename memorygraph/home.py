@@ -1,6 +1,7 @@
 """The home: the folder of this user's own files, and how files in it are written so that they survive a crash.
 
-It holds the embedded server, the journals of runs, and the records that wait to be written.
+It holds the embedded server, the journals of runs, the records that wait to be written, and the pages that were opened
+in a browser.
 """
 
 from __future__ import annotations

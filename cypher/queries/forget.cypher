@@ -106,9 +106,9 @@ MERGE (forgetting)-[:FORGETS]->(target);
 // name: delete-edge
 // Delete one edge; `ends` are its nodes. Parameters: namespace, id.
 MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: $id}]->(to_node)
-WITH edge, coalesce(edge.since, 0) AS since, [from_node.id, to_node.id] AS ends
+WITH edge, coalesce(edge.since, 0) AS since, from_node, to_node
 DELETE edge
-RETURN count(*) AS edges, collect(since) AS revisions, reduce(all = [], each IN collect(ends) | all + each) AS ends;
+RETURN count(*) AS edges, collect(since) AS revisions, collect(from_node.id) + collect(to_node.id) AS ends;
 
 // name: list-unobserved
 // Put on the list, of the nodes that edges have left, the observations that nothing is joined to any more. Parameters:
@@ -372,9 +372,9 @@ WHERE edge.id IS NOT NULL AND edge.since IN $revisions AND NOT EXISTS {
   MATCH (former:Former {namespace: $namespace, id: edge.id})
   WHERE former.until IS NOT NULL AND former.of = 'edge' AND NOT former.since IN $revisions
 }
-WITH edge, [from_node.id, to_node.id] AS ends LIMIT $limit
+WITH edge, from_node, to_node LIMIT $limit
 DELETE edge
-RETURN count(edge) AS edges, reduce(all = [], each IN collect(ends) | all + each) AS ends;
+RETURN count(edge) AS edges, collect(DISTINCT from_node.id) + collect(DISTINCT to_node.id) AS ends;
 
 // name: take-back-nodes
 // Nodes that these revisions changed become what they were before. Parameters: namespace, revisions, limit.
@@ -403,20 +403,20 @@ CALL (edge) {
   WHERE before.until = edge.since AND before.of = 'edge'
   RETURN before
 }
-WITH edge, properties(edge) AS kept, before, [left.id, reached.id] AS ends LIMIT $limit
-WITH edge, kept, before, ends, [end IN [before.from_node, before.to_node] | head(COLLECT {
+WITH edge, properties(edge) AS kept, before, left, reached LIMIT $limit
+WITH edge, kept, before, left, reached, [end IN [before.from_node, before.to_node] | head(COLLECT {
   MATCH (node:Node {namespace: $namespace, id: end}) RETURN node
   UNION ALL
   MATCH (:Alias {namespace: $namespace, node: end})-[:ALIAS_OF]->(node:Node) RETURN node
 })] AS nodes
 DELETE edge
-WITH kept, before, ends, nodes[0] AS from_node, nodes[1] AS to_node
+WITH kept, before, left, reached, nodes[0] AS from_node, nodes[1] AS to_node
 FOREACH (_ IN CASE WHEN from_node IS NULL OR to_node IS NULL THEN [] ELSE [1] END |
   CREATE (from_node)-[back:EDGE]->(to_node)
   SET back = kept, back.verb = before.verb, back.weight = before.weight, back.since = before.since
   DETACH DELETE before
 )
-RETURN count(*) AS changed, reduce(all = [], each IN collect(ends) | all + each) AS ends;
+RETURN count(*) AS changed, collect(DISTINCT left.id) + collect(DISTINCT reached.id) AS ends;
 
 // name: take-back-formers
 // Former states that these revisions made: each becomes the one before it, or goes where there is none. Parameters:

@@ -19,7 +19,7 @@ CHAT, RESPONSES = "chat", "responses"
 APIS = {"/chat/completions": CHAT, "/responses": RESPONSES}  # the recorded paths, and the format of each
 REMOVED = "[removed]"
 CALLS_SUFFIX = "-calls"
-"""The prompts and replies of a chat are in the conversation of this name, behind that of the chat."""
+"""The prompts and replies of a chat are in the conversation of its name with this behind it; forget.cypher knows it."""
 
 _PROMPT_KEYS = frozenset({"messages", "input"})
 _SECRET_KEYS = frozenset(
