@@ -166,7 +166,7 @@ CALL (parts, going) {
   UNWIND parts AS part
   WITH going, part.id AS id, part.node AS context
   MATCH (context:Context)-[:STATES]->(:Entry)-[:MENTIONS]->(outer:Statement)-[:EDGE*0.. {lemma: ''}]->(inner:Statement)
-  WITH going, id, collect(DISTINCT inner) AS said
+  WITH id, collect(DISTINCT inner) AS said
   CALL (going, said) {
     UNWIND said AS each
     WITH going, said, each
@@ -205,7 +205,7 @@ CALL (nodes) {
     UNWIND nodes AS node
     MATCH (node)-[edge:EDGE]-()
     RETURN edge
-    UNION
+    UNION ALL
     WITH nodes
     UNWIND nodes AS node
     MATCH (node:Context)-[:STATES]->(entry:Entry)
@@ -219,7 +219,7 @@ CALL (nodes) {
     USING INDEX SEEK edge:EDGE(namespace, id)
     RETURN edge
   }
-  RETURN collect(edge) AS edges
+  RETURN collect(DISTINCT edge) AS edges
 }
 CALL (edges, revision) {
   UNWIND edges AS edge

@@ -66,10 +66,12 @@ RETURN count(entry) AS deleted;
 // name: drop-namespace-records
 // Delete the namespace itself, its loads and its checkpoints. Parameters: namespace.
 MATCH (namespace:Namespace {name: $namespace})
-OPTIONAL MATCH (load:Load {namespace: $namespace}) WHERE load.id IS NOT NULL
-WITH namespace, collect(load) AS loads
-OPTIONAL MATCH (checkpoint:Checkpoint {namespace: $namespace}) WHERE checkpoint.program IS NOT NULL
-WITH namespace, loads, collect(checkpoint) AS checkpoints
-FOREACH (checkpoint IN checkpoints | DETACH DELETE checkpoint)
-FOREACH (load IN loads | DETACH DELETE load)
+CALL () {
+  MATCH (load:Load {namespace: $namespace}) WHERE load.id IS NOT NULL
+  DETACH DELETE load
+}
+CALL () {
+  MATCH (checkpoint:Checkpoint {namespace: $namespace}) WHERE checkpoint.program IS NOT NULL
+  DETACH DELETE checkpoint
+}
 DETACH DELETE namespace;

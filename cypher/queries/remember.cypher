@@ -43,7 +43,7 @@ CALL (nodes) {
     UNWIND nodes AS node
     MATCH (node)-[edge:EDGE]-()
     RETURN edge
-    UNION
+    UNION ALL
     WITH nodes
     UNWIND nodes AS node
     MATCH (node:Context)-[:STATES]->(entry:Entry)
@@ -57,7 +57,7 @@ CALL (nodes) {
     USING INDEX SEEK edge:EDGE(namespace, id)
     RETURN edge
   }
-  RETURN collect(edge.id) AS edges, count(edge) AS edge_count
+  RETURN collect(DISTINCT edge.id) AS edges, count(DISTINCT edge) AS edge_count
 }
 CALL (nodes) {
   UNWIND nodes AS node

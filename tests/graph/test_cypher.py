@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import takewhile
 from typing import Any
 
@@ -116,6 +117,17 @@ def test_every_block_is_planned_on_indexes_and_without_warnings(connection: Conn
     _, operators = connection.plan(QUERIES[name])
     scans = [operator for operator, _ in operators if operator.endswith("Scan") and "Index" not in operator]
     assert scans == [] or name in _OF_NO_NAMESPACE or name.startswith(_OF_ALL_NAMESPACES)
+
+
+@pytest.mark.parametrize("name", every_nth(QUERIES, 4))
+def test_no_block_tells_rows_apart_by_a_list(connection: Connection, name: str) -> None:
+    """Neo4j compares, and counts as memory, the whole list for each row: what a `UNION` in `CALL (list)` does."""
+    _, operators = connection.plan(QUERIES[name])
+    lists = {
+        found for _, details in operators for found in re.findall(r"collect(?:_distinct)?\(.*?\) AS (\w+)", details)
+    }
+    compared = [details for operator, details in operators if operator.endswith(("Distinct", "Aggregation"))]
+    assert [details for details in compared if lists & set(details.split(", "))] == []
 
 
 @pytest.mark.parametrize("name", [name for name in CYPHER if _is_page(name)])

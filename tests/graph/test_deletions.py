@@ -77,6 +77,21 @@ def test_the_observations_of_a_deleted_entity_are_gone_and_come_back(graph: Memo
     assert contents(graph) == before
 
 
+@pytest.mark.slow
+def test_an_entity_with_thousands_of_observations_is_deleted_comes_back_and_is_forgotten(graph: MemoryGraph) -> None:
+    """A list of all that goes, held for each of its edges, would be more than a transaction may hold."""
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=[f"saw {n}" for n in range(5000)])])
+    program = parse('del(id="Ada");', "contextscript")
+    assert isinstance(program, ContextScriptProgram)
+    assert read_stored(graph.scope.read, program, []).lost["Ada"].others == 10_000
+    deleted = graph.delete("Ada")
+    assert (deleted.nodes_deleted, deleted.edges_deleted) == (5001, 5000)
+    graph.undo(deleted.revision)
+    graph.delete("Ada")
+    assert graph.forget("Ada").went == {"former states": 2 * 10_001}
+    assert graph.query("MATCH (n {namespace: $namespace}) WHERE n:Node OR n:Former RETURN n.id AS id") == []
+
+
 def test_what_is_created_with_its_observations_is_undone_with_them(graph: MemoryGraph) -> None:
     graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
     graph.undo(1)
