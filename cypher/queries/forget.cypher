@@ -144,28 +144,15 @@ SET forgetting.conversations = forgetting.conversations + [$name] + COLLECT {
 DETACH DELETE conversation
 RETURN count(*) AS conversations;
 
-// name: conversations-of-list
-// The conversations that go with what is on the list: those of runs and of thoughts, and the prompts and replies of a chat.
-// Parameters: namespace, forgetting.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
-CALL (forgetting) {
-  MATCH (forgetting)-[:FORGETS]->(:Run)-[:KEPT]->(conversation:Conversation)
-  RETURN conversation
-  UNION
-  MATCH (forgetting)-[:FORGETS]->(going)
-  WHERE going.root IS NOT NULL
-  MATCH (conversation:Conversation {namespace: $namespace, name: 'pete-' + going.root})
-  RETURN conversation
-  UNION
-  UNWIND forgetting.conversations AS chat
-  MATCH (conversation:Conversation {namespace: $namespace, name: chat + '-calls'})
-  WHERE conversation.recalled = false  // a user's own of this name is recalled
-  RETURN conversation
-}
-RETURN DISTINCT conversation.name AS name;
+// name: calls-of
+// The conversation of the prompts and replies of a chat; a user's own of this name is recalled. Parameters: namespace, name.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name + '-calls'})
+WHERE conversation.recalled = false
+RETURN conversation.name AS name;
 
 // name: spread
-// Put on the list what goes with some of it, and say how much was looked at, and how much is new:
+// Put on the list what goes with some of it, and say how much was looked at, how much is new, and which conversations go
+// with it, those of runs and of thoughts:
 //
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
 //   at it, and the runs that were shown it;
@@ -216,7 +203,16 @@ CALL (forgetting, taken) {
     RETURN part
     UNION
     WITH forgetting, going WHERE going:Former AND going.of = 'edge' AND going.verb = 'observed'
-      AND EXISTS { (forgetting)-[:FORGETS]->(owner) WHERE owner.id = going.from_node }
+      AND EXISTS {
+        MATCH (forgetting)-[:FORGETS]->(owner:Node {namespace: $namespace, id: going.from_node})
+        USING INDEX SEEK owner:Node(namespace, id)
+        RETURN owner
+        UNION ALL
+        MATCH (forgetting)-[:FORGETS]->(owner:Former {namespace: $namespace, id: going.from_node})
+        USING INDEX SEEK owner:Former(namespace, id, until)
+        WHERE owner.until IS NOT NULL
+        RETURN owner
+      }
       AND NOT EXISTS { (:Node {namespace: $namespace, id: going.to_node}) }
     MATCH (part:Former {namespace: $namespace, id: going.to_node})
     USING INDEX SEEK part:Former(namespace, id, until)
@@ -225,7 +221,16 @@ CALL (forgetting, taken) {
         MATCH (other:Former {namespace: $namespace, to_node: part.id})
         USING INDEX SEEK other:Former(namespace, to_node)
         WHERE other.from_node <> going.from_node
-          AND NOT EXISTS { (forgetting)-[:FORGETS]->(owner) WHERE owner.id = other.from_node }
+          AND NOT EXISTS {
+            MATCH (forgetting)-[:FORGETS]->(owner:Node {namespace: $namespace, id: other.from_node})
+            USING INDEX SEEK owner:Node(namespace, id)
+            RETURN owner
+            UNION ALL
+            MATCH (forgetting)-[:FORGETS]->(owner:Former {namespace: $namespace, id: other.from_node})
+            USING INDEX SEEK owner:Former(namespace, id, until)
+            WHERE owner.until IS NOT NULL
+            RETURN owner
+          }
       }
     RETURN part
     UNION
@@ -266,7 +271,16 @@ CALL (forgetting, taken) {
       WHERE part.until IS NOT NULL AND part.itself AND NOT EXISTS {
         MATCH (other:Former {namespace: $namespace, to_node: part.id})
         USING INDEX SEEK other:Former(namespace, to_node)
-        WHERE other.lemma = '' AND NOT EXISTS { (forgetting)-[:FORGETS]->(owner) WHERE owner.id = other.from_node }
+        WHERE other.lemma = '' AND NOT EXISTS {
+            MATCH (forgetting)-[:FORGETS]->(owner:Node {namespace: $namespace, id: other.from_node})
+            USING INDEX SEEK owner:Node(namespace, id)
+            RETURN owner
+            UNION ALL
+            MATCH (forgetting)-[:FORGETS]->(owner:Former {namespace: $namespace, id: other.from_node})
+            USING INDEX SEEK owner:Former(namespace, id, until)
+            WHERE owner.until IS NOT NULL
+            RETURN owner
+          }
       }
       RETURN part
     }
@@ -331,7 +345,16 @@ CALL (forgetting, taken) {
   MERGE (forgetting)-[:FORGETS]->(part)
   RETURN count(*) AS added
 }
-RETURN size(taken) AS looked_at, added;
+RETURN size(taken) AS looked_at, added, COLLECT {
+  UNWIND taken AS going
+  MATCH (going:Run)-[:KEPT]->(conversation:Conversation)
+  RETURN conversation.name
+  UNION ALL
+  UNWIND taken AS going
+  WITH going WHERE going.root IS NOT NULL
+  MATCH (conversation:Conversation {namespace: $namespace, name: 'pete-' + going.root})
+  RETURN conversation.name
+} AS conversations;
 
 // name: revisions-of
 // The loads that were asked for in conversations, up to a revision. Parameters: namespace, names, until.

@@ -184,7 +184,10 @@ def begin_list(
     [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=load)
     state = ForgettingState(transaction, forgetting, row["forgetting"])
     if kind == "conversation":
-        take_conversation(state, target)
+        names = state.properties["conversations"]
+        if not take_conversation(state, target) and target not in names:  # only loads tell of it
+            state.run("set-counts", properties={"conversations": [*names, target], "learnt": False})
+            take_calls(state, target)
     elif kind == "edge":
         forget_edge(state, target)
     elif kind != "expired":
@@ -220,15 +223,21 @@ def forget_piece(state: ForgettingState) -> bool:
     return any(step(state) for step in (spread, forget_learnt, forget_messages, sweep, rename_kept))
 
 
-def take_conversation(state: ForgettingState, name: str) -> None:
-    """Put a conversation on the list; from now on it is not there any more."""
+def take_conversation(state: ForgettingState, name: str) -> bool:
+    """Put a conversation on the list, and say whether there was one; from now on it is not there any more."""
     taken = state.run("take-conversation", name=name).get("conversations", 0)
     if taken:
         token = conversation_token(state.transaction.namespace.name, name)
         state.run("list-edited", terms=f'+namespace_token:"{token}"')
         state.went["conversations"] += taken
-    elif name not in (names := state.properties["conversations"]):  # only loads tell of it
-        state.run("set-counts", properties={"conversations": [*names, name], "learnt": False})
+        take_calls(state, name)
+    return bool(taken)
+
+
+def take_calls(state: ForgettingState, name: str) -> None:
+    """Put the prompts and replies of a chat on the list."""
+    for row in state.transaction.run("forget/calls-of", name=name):
+        take_conversation(state, row["name"])
 
 
 def take_expired(state: ForgettingState, conversations: int, nodes: int) -> int:
@@ -251,10 +260,10 @@ def forget_edge(state: ForgettingState, identifier: str) -> None:
 
 def spread(state: ForgettingState) -> bool:
     """Put on the list what goes with what is on it."""
-    names = [row["name"] for row in state.transaction.run("forget/conversations-of-list", forgetting=state.id)]
-    for name in names:
+    row = state.run("spread", limit=EDGES_PER_TRANSACTION)
+    for name in sorted(set(row.get("conversations", []))):
         take_conversation(state, name)
-    return bool(state.run("spread", limit=ELEMENTS_PER_TRANSACTION).get("looked_at") or names)
+    return bool(row.get("looked_at"))
 
 
 def forget_learnt(state: ForgettingState) -> bool:
