@@ -197,6 +197,7 @@ CALL (former) {
   RETURN other
   UNION
   MATCH (own:Former {namespace: $namespace, id: former.id})
+  USING INDEX SEEK own:Former(namespace, id, until)
   WHERE own.until IS NOT NULL AND own.itself
   MATCH (own)<-[:CONTAINS]-(other:Former)
   RETURN other
