@@ -162,6 +162,8 @@ RETURN conversation.name AS name;
 //   former states of the facts that no other one states;
 // - of a run what it saw and did, and of a program its runs.
 //
+// Who a former edge was of is found by the id, and then looked for on the list: this can be long.
+//
 // Parameters: namespace, forgetting, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(going)
 WHERE listed.spread IS NULL AND NOT going:Message AND NOT going:Version
@@ -272,15 +274,15 @@ CALL (forgetting, taken) {
         MATCH (other:Former {namespace: $namespace, to_node: part.id})
         USING INDEX SEEK other:Former(namespace, to_node)
         WHERE other.lemma = '' AND NOT EXISTS {
-            MATCH (forgetting)-[:FORGETS]->(owner:Node {namespace: $namespace, id: other.from_node})
-            USING INDEX SEEK owner:Node(namespace, id)
-            RETURN owner
-            UNION ALL
-            MATCH (forgetting)-[:FORGETS]->(owner:Former {namespace: $namespace, id: other.from_node})
-            USING INDEX SEEK owner:Former(namespace, id, until)
-            WHERE owner.until IS NOT NULL
-            RETURN owner
-          }
+          MATCH (forgetting)-[:FORGETS]->(owner:Node {namespace: $namespace, id: other.from_node})
+          USING INDEX SEEK owner:Node(namespace, id)
+          RETURN owner
+          UNION ALL
+          MATCH (forgetting)-[:FORGETS]->(owner:Former {namespace: $namespace, id: other.from_node})
+          USING INDEX SEEK owner:Former(namespace, id, until)
+          WHERE owner.until IS NOT NULL
+          RETURN owner
+        }
       }
       RETURN part
     }
