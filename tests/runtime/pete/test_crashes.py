@@ -99,6 +99,19 @@ def test_commands_of_a_loaded_log_are_answered_where_they_stand(mind: Mind) -> N
     )
 
 
+@pytest.mark.slow
+def test_a_log_with_thousands_of_answered_commands_goes_on(mind: Mind) -> None:
+    """Looking through its whole context for the answer of each command would take longer than a read may."""
+    answered = "".join(f'  look {{"n": {n}}} >> {{"result": {n}}}\n' for n in range(8000))
+    mind.loads(f"{BEGUN}\n{answered}  look\n")
+    mind.model(["// on"])
+    thought = mind.graph.pete("main", "any").faculty("eye", look=lambda n=-1: n)
+    assert thought.step().feedback is None
+    assert require_log(thought).endswith(
+        lines('  look {"n": 7999} >> {"result": 7999}', '  look >> {"result": -1}', "  // on")
+    )
+
+
 def test_a_report_that_comes_while_a_command_runs_stands_behind_its_answer(mind: Mind) -> None:
     thought = mind.thinks("look\n", "// on\n")
     other = mind.graph.pete("main")
