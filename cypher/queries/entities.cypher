@@ -302,7 +302,7 @@ RETURN name;
 // The names of entities that begin with a text, in their order. Parameters: namespace, text, limit.
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, name)
-WHERE node.name STARTS WITH $text AND node.name > '' AND NOT node:Observation
+WHERE node.name STARTS WITH $text AND node.name <> '' AND NOT node:Observation
 RETURN DISTINCT node.name AS name
 ORDER BY name
 LIMIT $limit;
@@ -316,7 +316,11 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
          WHERE node.id >= $entity_id AND NOT node:Entity AND NOT node:Observation
            AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
        } AS entities,
-       COUNT { MATCH ()-[edge:EDGE {namespace: $namespace}]->() WHERE edge.arrival >= $relation_arrival }
+       COUNT {
+         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+         USING INDEX SEEK edge:EDGE(namespace, arrival)
+         WHERE edge.arrival >= $relation_arrival
+       }
      + COUNT {
          MATCH ()-[edge:EDGE {namespace: $namespace}]->(target:Node)
          WHERE edge.id >= $relation_id AND edge.arrival IS NULL AND edge.place IS NULL

@@ -362,6 +362,7 @@ RETURN size(taken) AS looked_at, added, COLLECT {
 // The loads that were asked for in conversations, up to a revision. Parameters: namespace, names, until.
 UNWIND $names AS name
 MATCH (load:Load {namespace: $namespace, conversation: name})
+USING INDEX SEEK load:Load(namespace, conversation)
 WHERE load.revision <= $until
 RETURN collect(load.revision) AS revisions;
 
@@ -382,6 +383,7 @@ CALL () {
 }
 WITH forgetting, node, NOT EXISTS {
   MATCH (former:Former {namespace: $namespace, id: node.id})
+  USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until IS NOT NULL AND former.of = 'node' AND NOT former.since IN $revisions
 } AND NOT EXISTS {
   MATCH (node)-[edge:EDGE]-(other:Node)
@@ -395,6 +397,7 @@ RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others;
 MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
 WHERE edge.id IS NOT NULL AND edge.since IN $revisions AND NOT EXISTS {
   MATCH (former:Former {namespace: $namespace, id: edge.id})
+  USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until IS NOT NULL AND former.of = 'edge' AND NOT former.since IN $revisions
 }
 WITH edge, from_node, to_node LIMIT $limit
@@ -408,6 +411,7 @@ USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id IS NOT NULL AND node.since IN $revisions
 CALL (node) {
   MATCH (before:Former {namespace: $namespace, id: node.id})
+  USING INDEX SEEK before:Former(namespace, id, until)
   WHERE before.until = node.since AND before.of = 'node' AND NOT coalesce(before.itself, false)
   RETURN before
 }
@@ -425,6 +429,7 @@ MATCH (left)-[edge:EDGE {namespace: $namespace}]->(reached)
 WHERE edge.id IS NOT NULL AND edge.since IN $revisions
 CALL (edge) {
   MATCH (before:Former {namespace: $namespace, id: edge.id})
+  USING INDEX SEEK before:Former(namespace, id, until)
   WHERE before.until = edge.since AND before.of = 'edge'
   RETURN before
 }
@@ -451,6 +456,7 @@ USING INDEX SEEK former:Former(namespace, until)
 WHERE former.until IS NOT NULL AND former.since IN $revisions
   AND NOT EXISTS { (:Forgetting)-[:FORGETS]->(former) }
 OPTIONAL MATCH (before:Former {namespace: $namespace, id: former.id})
+USING INDEX SEEK before:Former(namespace, id, until)
 WHERE before.until = former.since AND before.of = former.of
 WITH former, before
 WHERE before IS NULL OR NOT before.since IN $revisions
@@ -470,6 +476,7 @@ RETURN count(*) AS changed, collect(DISTINCT marked) AS revisions;
 // undone. Parameters: namespace, names, until, limit.
 UNWIND $names AS name
 MATCH (load:Load {namespace: $namespace, conversation: name})
+USING INDEX SEEK load:Load(namespace, conversation)
 WHERE load.revision <= $until
 WITH load LIMIT $limit
 SET load.conversation = null, load.message = null, load.file = null, load.forgotten = true
@@ -495,6 +502,7 @@ SET load.file = null;
 // name: list-messages
 // Put the ends of versions on the list, and delete these versions. Parameters: namespace, forgetting, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(version:Version)
+USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WITH forgetting, version LIMIT $limit
 CALL (forgetting, version) {
   MATCH (version)-[:TIP]->(tip:Message)
@@ -581,6 +589,7 @@ RETURN deleted, parts, others;
 // name: keep-message
 // Leave a message on the list, because something else needs it, until that goes. Parameters: namespace, forgetting, id.
 MATCH (message:Message {namespace: $namespace, id: $id})
+USING INDEX SEEK message:Message(namespace, id)
 MATCH (message)<-[listed:FORGETS]-(:Forgetting {namespace: $namespace, id: $forgetting})
 SET listed.kept = true;
 
@@ -622,6 +631,7 @@ SET passage.namespace_token = message.namespace_token, passage.home = message.ho
 // name: delete-facts
 // Delete what only contexts of PETE on the list state as facts. Parameters: namespace, forgetting, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Context)-[:STATES]->(entry:Entry)
+USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WHERE entry.edge IS NOT NULL AND NOT EXISTS {
   MATCH (same:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context)
   USING INDEX SEEK same:Entry(namespace, edge)
@@ -638,7 +648,8 @@ RETURN size(ids) AS edges, revisions;
 
 // name: delete-edges
 // Delete edges at nodes on the list, with their former states. Parameters: namespace, forgetting, limit.
-MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Node)-[edge:EDGE]-()
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Node)-[edge:EDGE]-()
+USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WITH DISTINCT edge LIMIT $limit
 WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since
 DELETE edge
@@ -656,7 +667,8 @@ RETURN size(ids) AS edges, formers, revisions + reduce(all = [], each IN ends | 
 
 // name: delete-entries
 // Delete statements of contexts on the list. Parameters: namespace, forgetting, limit.
-MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->()-[:STATES]->(entry)
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->()-[:STATES]->(entry)
+USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WITH DISTINCT entry LIMIT $limit
 DETACH DELETE entry
 RETURN count(entry) AS entries;

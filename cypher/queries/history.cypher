@@ -14,6 +14,7 @@ CALL () {
          {from_node: from_node.id, to_node: to_node.id, verb: edge.verb, weight: edge.weight} AS values
   UNION ALL
   MATCH (former:Former {namespace: $namespace, id: $id})
+  USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until IS NOT NULL
   RETURN former.of AS of, former.since AS since, former.until AS until,
          CASE former.of
@@ -48,8 +49,12 @@ RETURN namespace.revision AS last, coalesce(namespace.purged, 0) AS first;
 // name: revision-at
 // The last load that was stored at a time or before it. Parameters: namespace, time.
 MATCH (load:Load {namespace: $namespace})
+USING INDEX SEEK load:Load(namespace, revision)
 WHERE load.revision IS NOT NULL AND load.at <= $time
-RETURN coalesce(max(load.revision), 0) AS revision;
+WITH load.revision AS revision
+ORDER BY load.namespace DESC, revision DESC
+LIMIT 1
+RETURN coalesce(max(revision), 0) AS revision;
 
 // name: element-at
 // What an id was as of a revision. Parameters: namespace, id, revision.
@@ -65,6 +70,7 @@ CALL () {
          from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
   UNION ALL
   MATCH (former:Former {namespace: $namespace, id: $id})
+  USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until > $revision AND former.since <= $revision
   RETURN former.of AS of, former.name AS name, former.data AS data,
          former.from_node AS from_node, former.to_node AS to_node, former.verb AS verb, former.weight AS weight
@@ -177,10 +183,12 @@ RETURN DISTINCT of, other.id AS id, coalesce(other.since, 0) AS since, id AS nod
 // Parameters: namespace, until (the revision), ids.
 UNWIND $ids AS id
 MATCH (former:Former {namespace: $namespace, id: id, until: $until, of: 'edge'})
+USING INDEX SEEK former:Former(namespace, id, until)
 UNWIND [former.from_node, former.to_node] AS end
 WITH DISTINCT id, end
 WHERE NOT EXISTS { (:Node {namespace: $namespace, id: end}) }
 OPTIONAL MATCH (gone:Former {namespace: $namespace, id: end})
+USING INDEX SEEK gone:Former(namespace, id, until)
 WHERE gone.until IS NOT NULL AND gone.of = 'node'
 RETURN id, end, coalesce(max(gone.until), 0) AS since;
 
@@ -189,6 +197,7 @@ RETURN id, end, coalesce(max(gone.until), 0) AS since;
 // is gone. Parameters: namespace, until, ids.
 UNWIND $ids AS id
 MATCH (former:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
+USING INDEX SEEK former:Former(namespace, id, until)
 CALL (former) {
   MATCH (other:Node {namespace: $namespace, concept: former.concept})
   RETURN other
@@ -209,6 +218,7 @@ RETURN former.id AS id, other.id AS other, coalesce(other.until, other.since, 0)
 // rules, and what was said of something. Parameters: namespace, until (the revision), ids.
 UNWIND $ids AS id
 MATCH (context:Former {namespace: $namespace, id: id, until: $until, of: 'node'})-[:STATES]->(entry:FormerEntry)
+USING INDEX SEEK context:Former(namespace, id, until)
 CALL (entry) {
   WITH entry WHERE entry.edge IS NOT NULL AND NOT EXISTS { ()-[:EDGE {namespace: $namespace, id: entry.edge}]->() }
   MATCH (fact:Former {namespace: $namespace, id: entry.edge})
@@ -229,8 +239,10 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
 MATCH (former:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
+USING INDEX SEEK former:Former(namespace, id, until)
 WITH revision, properties(former) AS values, CASE WHEN former.itself THEN former ELSE head(COLLECT {
   MATCH (deleted:Former {namespace: $namespace, id: id})
+  USING INDEX SEEK deleted:Former(namespace, id, until)
   WHERE deleted.until IS NOT NULL AND deleted.itself
   RETURN deleted ORDER BY deleted.until DESC
 }) END AS own
@@ -268,6 +280,7 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
 MATCH (wanted:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
+USING INDEX SEEK wanted:Former(namespace, id, until)
 MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
 WITH revision, wanted, node, properties(node) AS kept
@@ -290,6 +303,7 @@ MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
 MATCH (wanted:Former {namespace: $namespace, id: id, until: $until, of: 'edge'})
+USING INDEX SEEK wanted:Former(namespace, id, until)
 WITH revision, id, wanted, wanted.from_node AS from_id, wanted.to_node AS to_id
 MATCH (from_node:Node {namespace: $namespace, id: from_id})
 USING INDEX SEEK from_node:Node(namespace, id)

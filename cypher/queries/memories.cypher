@@ -2,12 +2,13 @@
 // `record-` and the time, so that the order of these ids is the order of their age.
 
 // name: records
-// A page of the records of a namespace, newest first, behind the record `before` (an id, or a text that is
-// greater than all of them). `text` is somewhere in the name or the data, whatever the case.
+// A page of the records of a namespace, newest first, behind the record `before`: its id, or a text between the ids of all
+// records and those behind them. `prefix` is how the ids of records begin. `text` is somewhere in the name or the data,
+// whatever the case.
 // Parameters: namespace, prefix, before, text, limit.
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
-WHERE node.id STARTS WITH $prefix AND node.id < $before
+WHERE node.id >= $prefix AND node.id < $before
   AND any(told IN [node.name, node.data] WHERE toLower(toStringOrNull(told)) CONTAINS toLower($text))
 RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY node.namespace DESC, id DESC

@@ -60,8 +60,15 @@ CALL (name) {
   RETURN node, link.merged AS merged
 }
 WITH name, node, merged
-WHERE NOT EXISTS { (:Node {namespace: $namespace, name: name}) }
-  AND NOT EXISTS { (:Node {namespace: $namespace, id: name, name: ''}) }
+WHERE NOT EXISTS {
+  MATCH (named:Node {namespace: $namespace, name: name})
+  USING INDEX SEEK named:Node(namespace, name)
+}
+  AND NOT EXISTS {
+    MATCH (nameless:Node {namespace: $namespace, id: name})
+    USING INDEX SEEK nameless:Node(namespace, id)
+    WHERE nameless.name = ''
+  }
 WITH name, node ORDER BY merged DESC
 WITH name, head(collect(node)) AS node
 RETURN name AS alias, CASE WHEN node.name = '' THEN node.id ELSE node.name END AS entity;
@@ -133,6 +140,7 @@ WITH namespace.revision AS revision
 CALL (revision) {
   WITH revision, $pairs[0] AS pair
   MATCH (merged:Former {namespace: $namespace, id: pair[0], until: revision})
+  USING INDEX SEEK merged:Former(namespace, id, until)
   MATCH (into:Node {namespace: $namespace, id: pair[1]})
   USING INDEX SEEK into:Node(namespace, id)
   CREATE (alias:Alias {namespace: $namespace, id: 'alias-' + toString(revision), node: merged.id,
@@ -147,6 +155,7 @@ CALL (revision) {
 CALL (revision) {
   UNWIND $pairs AS pair
   MATCH (merged:Former {namespace: $namespace, id: pair[0], until: revision})
+  USING INDEX SEEK merged:Former(namespace, id, until)
   MATCH (into:Node {namespace: $namespace, id: pair[1]})
   USING INDEX SEEK into:Node(namespace, id)
   CALL (merged, into, revision) {

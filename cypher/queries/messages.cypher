@@ -326,14 +326,16 @@ CALL () {
   RETURN collect(id) AS stored, collect($name IN message.conversations OR $recalled = false) AS named
 }
 CALL (conversation) {
-  MATCH (:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)
+  MATCH (last:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)
+  USING INDEX SEEK last:Message(namespace, id)
   WHERE EXISTS { (conversation)-[:VERSION]->(version) }
   WITH version LIMIT 1
   RETURN collect(version) AS holding
 }
 CALL (conversation, holding) {
   UNWIND CASE WHEN holding = [] THEN $ids ELSE [] END AS id
-  MATCH (:Message {namespace: $namespace, id: id})<-[:TIP]-(version:Version)<-[:VERSION]-(conversation)
+  MATCH (message:Message {namespace: $namespace, id: id})<-[:TIP]-(version:Version)<-[:VERSION]-(conversation)
+  USING INDEX SEEK message:Message(namespace, id)
   WHERE NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
   WITH version LIMIT 1
   RETURN collect(version) AS continued

@@ -24,8 +24,9 @@ ORDER BY id, other_id;
 
 // name: some-edges-at
 // The ids of some of the edges at a node, in or out. Parameters: namespace, id, limit.
-MATCH (:Node {namespace: $namespace, id: $id})-[edge:EDGE]-()
-WHERE edge.namespace = $namespace AND edge.id IS NOT NULL
+MATCH (node:Node {namespace: $namespace, id: $id})-[edge:EDGE]-()
+USING INDEX SEEK node:Node(namespace, id)
+WHERE edge.namespace = $namespace AND edge.id IS :: STRING NOT NULL
 RETURN DISTINCT edge.id AS id
 LIMIT $limit;
 

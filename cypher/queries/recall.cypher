@@ -240,6 +240,7 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS w
 // The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
 // between the tip of a version and the last before it that is. Parameters: namespace, limit (of tips).
 MATCH (conversation:Conversation {namespace: $namespace})
+USING INDEX SEEK conversation:Conversation(namespace, name)
 WHERE conversation.name IS NOT NULL AND conversation.name IS :: STRING AND coalesce(conversation.recalled, true)
 MATCH (conversation)-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
 WHERE tip.passages IS NULL OR NOT conversation.name IN tip.conversations

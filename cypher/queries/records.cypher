@@ -5,6 +5,7 @@
 // The message that a response ended with, and what was kept beside it; the newest, because the ids of small
 // endpoints begin anew when they are started anew. Parameters: namespace, response.
 MATCH (metadata:Metadata {namespace: $namespace, response: $response})<-[:HAS]-(message:Message)
+USING INDEX SEEK metadata:Metadata(namespace, response)
 RETURN message.id AS message, metadata.body AS body
 ORDER BY metadata.at DESC
 LIMIT 1;

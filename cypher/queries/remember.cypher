@@ -21,7 +21,7 @@ MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
 CALL (node) {
   MATCH (node)-[edge:EDGE {namespace: $namespace}]-(:Node)
-  WHERE edge.id IS NOT NULL
+  WHERE edge.id IS :: STRING NOT NULL
   WITH edge ORDER BY coalesce(edge.weight, 0.0) DESC, edge.id
   LIMIT $fan
   RETURN edge

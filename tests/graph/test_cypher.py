@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import takewhile
 from typing import Any
 
@@ -128,6 +129,15 @@ def test_no_block_tells_rows_apart_by_a_list(connection: Connection, name: str) 
     }
     compared = [details for operator, details in operators if operator.endswith(("Distinct", "Aggregation"))]
     assert [details for details in compared if lists & set(details.split(", "))] == []
+
+
+@pytest.mark.parametrize("name", [name for name in CYPHER if ":Former {" in CYPHER[name].text])
+def test_a_former_state_is_looked_for_by_its_id(name: str) -> None:
+    """By its revision, which a planner that knows of few may choose, all that it ended would be read for each id."""
+    text = CYPHER[name].text
+    looked_for = Counter(re.findall(r"\((\w*):Former \{[^}]*\bid: ", text))
+    named = Counter(re.findall(r"USING INDEX SEEK (\w+):Former\(namespace, id, until\)", text))
+    assert looked_for <= named
 
 
 @pytest.mark.parametrize("name", [name for name in CYPHER if _is_page(name)])
