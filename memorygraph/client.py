@@ -224,28 +224,43 @@ class MemoryGraph:
         """Load a script file; the language is told by the extension.
 
         With `batch`, every `batch` statements are a transaction of their own, and the memory needed does not
-        grow with the file. A load that was interrupted goes on after its last batch when it is run again,
-        unless `restart` is true. `checked` is told the number of its statements when all of it was read once.
+        grow with the file, but that a log of PETE is read as a whole. A load that was interrupted goes on after its
+        last batch when it is run again, unless `restart` is true. `checked` is told the number of its statements when
+        all of it was read once.
 
         Raises:
             NotFoundError: there is no such file, or no language has this extension.
             ScriptError: the script is wrong.
         """
-        name = language_of(path, language).name
+        known = language_of(path, language)
         if batch is None:
             text = read_script(path)
             return self.load(
-                text, name, strict=strict, dry_run=dry_run, file=str(path), progress=progress, provenance=provenance
+                text,
+                known.name,
+                strict=strict,
+                dry_run=dry_run,
+                file=str(path),
+                progress=progress,
+                provenance=provenance,
             )
         if batch < 1 or dry_run:
             raise MemoryGraphError("a batch has at least one statement, and a dry run has no batches")
+        told = {"progress": progress, "checked": checked}
+        if known.batched_store:
+            if restart:
+                raise MemoryGraphError(
+                    "a log goes on after what is stored of it, and does not begin anew: delete it first"
+                )
+            script = parse(read_script(path), known.name, strict=strict, file=str(path))
+            report: LoadReport = known.load_batches(self.scope, script, batch, provenance=provenance, **told)
+            return report
         with open_script(path) as stream:
 
             def programs() -> Iterator[ContextScriptProgram]:
                 stream.seek(0)  # it is read twice: checked as a whole, then stored
-                return parse_batches(stream, name, size=batch, strict=strict, file=str(path))
+                return parse_batches(stream, known.name, size=batch, strict=strict, file=str(path))
 
-            told = {"progress": progress, "checked": checked}
             return load_batches(self._loader, programs, restart=restart, provenance=provenance, **told)
 
     @staticmethod

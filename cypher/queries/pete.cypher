@@ -245,13 +245,19 @@ RETURN {nodes_created: 0 * count(*)} AS counts;
 // name: bind
 // What handles mean from now on. Parameters: namespace, rows [{owner, ref, nodes, passed}].
 UNWIND $rows AS row
-MATCH (context:Node:Context {namespace: $namespace, id: row.owner})
+WITH row.owner AS owner, collect(row.ref) AS refs
+MATCH (context:Node:Context {namespace: $namespace, id: owner})
 USING INDEX SEEK context:Node(namespace, id)
-CALL (row, context) {
-  MATCH (context)-[former:BINDS {ref: row.ref}]->()
+// One look at all handles of a context: a look for each new one would take a time that grows as the square.
+CALL (context, refs) {
+  MATCH (context)-[former:BINDS]->()
+  WHERE former.ref IN refs
   DELETE former
 }
-WITH row, context
+WITH count(*) AS contexts
+UNWIND $rows AS row
+MATCH (context:Node:Context {namespace: $namespace, id: row.owner})
+USING INDEX SEEK context:Node(namespace, id)
 UNWIND range(0, size(row.nodes) - 1) AS order
 MATCH (node:Node {namespace: $namespace, id: row.nodes[order]})
 USING INDEX SEEK node:Node(namespace, id)

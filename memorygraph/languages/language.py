@@ -53,6 +53,7 @@ class Language:
     importer: str | None = None  # (script, folder, import_folder) to the script with what it imports from there
     warner: str | None = None  # a script to its warnings, where it does not hold them itself
     batch_reader: str | None = None  # (stream, size, file, strict) to programs
+    batched_store: bool = False  # its store has `load_batches`, for a script that is read as a whole
     runner: str | None = None  # (graph, program, RunRequest) to a RunResult
     run_reader: str | None = None  # (namespace, id) to the RunDetails of a stored run
     graph_ids: bool = False  # its ids are those of the graph
@@ -108,6 +109,10 @@ class Language:
     def load(self, namespace: Any, script: Script, **options: Any) -> Any:
         """Store a script, and return its LoadReport; the options are those of `MemoryGraph.load`."""
         return resolve_name(self.store)(namespace).load(script, **options)
+
+    def load_batches(self, namespace: Any, script: Script, size: int, **options: Any) -> Any:
+        """Store a script that was read as a whole in batches, and return its LoadReport."""
+        return resolve_name(self.store)(namespace).load_batches(script, size, **options)
 
     def compile(self, namespace: Any, script: Script) -> list[Query]:
         """The Cypher that `load` would run."""
@@ -174,6 +179,7 @@ LANGUAGES: dict[str, Language] = {
             colours="memorygraph.languages.pete.highlighting:HIGHLIGHTING",
             editing="memorygraph.languages.pete.editing",
             store="memorygraph.runtime.pete.store:LogStore",
+            batched_store=True,
         ),
     )
 }

@@ -50,6 +50,15 @@ def log(tmp_path: Path) -> str:
     return LOG
 
 
+def test_a_long_log_is_loaded_in_batches_and_goes_on_after_them(tmp_path: Path) -> None:
+    path = tmp_path / "main.pete"
+    path.write_text(LOG, "utf-8")
+    assert document("load", str(path), "--batch", "2")["statements"] == 5
+    again = memorygraph("load", str(path), "--batch", "2")
+    assert (again.returncode, "went on after statement 5" in again.stderr) == (0, True)
+    assert memorygraph("pete", "show", "main").stdout.strip() == LOG
+
+
 def test_a_log_begins_goes_on_and_ends(endpoint: Endpoint) -> None:
     assert memorygraph("pete", "sense", "main", "thermometer", '{"temperature": 30}').returncode == 0
     with endpoint("// It is hot.\n", "tl;dr /* hot */ }"):

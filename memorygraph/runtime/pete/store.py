@@ -7,14 +7,16 @@ writers of one log take turns, and nothing is remembered between them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memorygraph.compiler.pete import Compiler
 from memorygraph.compiler.pete.state import Asked, Bound, Known, Needs, Open, id_of, key_of, needs_of, pieces_of
 from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
+from memorygraph.graph.batches import add_reports
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
@@ -22,7 +24,7 @@ from memorygraph.graph.search import MAX_TERM, name_query
 from memorygraph.graph.writes import NOTHING, run_counted
 from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete.continuation import ContinuationReader
-from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Value
+from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Opening, PeteProgram, Piece, Value
 from memorygraph.query import Query
 from memorygraph.runtime.pete.addresses import AddressBook, find_addressed
 from memorygraph.runtime.pete.faculties import Faculties
@@ -273,6 +275,64 @@ class LogStore:
         loader = Loader(self.namespace, LANGUAGE)
         return loader.store(write, file=file, statements=statements, dry_run=dry_run, provenance=provenance)
 
+    def load_batches(
+        self,
+        program: PeteProgram,
+        size: int,
+        *,
+        progress: Callable[[int], None] | None = None,
+        checked: Callable[[int], None] | None = None,
+        provenance: Provenance | None = None,
+    ) -> LoadReport:
+        """Store a log, or what a stored one lacks, in transactions of so many statements each; a rerun goes on.
+
+        `checked` is told the number of all statements, `progress` that of those done.
+
+        Raises:
+            ScriptError: something is wrong. If only the database could tell, the batches before it are kept, and
+                `stored_statements` of the error says how many statements are stored.
+            ConflictError: somebody else wrote to the log meanwhile.
+        """
+        started = time.monotonic()
+        pieces = read_pieces(program)
+        if checked is not None:
+            checked(len(program.statements))
+        _, rest = self.namespace.read_with(lambda transaction: self.find_new(transaction, program, pieces))
+        done = len(program.statements) - count_statements(rest)
+        report = LoadReport(
+            None, LANGUAGE, 0, warnings=program.warnings, namespace=self.namespace.name, resumed_after=done
+        )
+        if progress is not None:
+            progress(done)
+        while True:
+            batch, left = split_batch(rest, size)
+            try:
+                stored = self.store_batch(program, pieces, len(rest), batch, provenance)
+            except ScriptError as error:
+                error.stored_statements = done
+                raise
+            report, rest, done = add_reports(report, stored), left, done + stored.statements
+            if progress is not None:
+                progress(stored.statements)
+            if not rest:
+                break
+        return replace(report, elapsed_s=round(time.monotonic() - started, 4))
+
+    def store_batch(
+        self, program: PeteProgram, pieces: list[Piece], missing: int, batch: list[Piece], provenance: Provenance | None
+    ) -> LoadReport:
+        """Store the next pieces of a program, of which the stored log lacks so many, in a transaction of their own."""
+
+        def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
+            log, new = self.find_new(transaction, program, pieces)
+            if len(new) != missing:
+                raise ConflictError("the log went on elsewhere meanwhile; load it again to go on from there")
+            writer = self.write_pieces(transaction, program, log, batch)
+            return WriteResult(writer.counts, tuple(locate(writer.compiler.warnings, program.source)))
+
+        file, statements = program.source.file, count_statements(batch)
+        return Loader(self.namespace, LANGUAGE).store(write, file=file, statements=statements, provenance=provenance)
+
     def queries(self, program: PeteProgram) -> list[Query]:
         """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now."""
         pieces = read_pieces(program)
@@ -285,9 +345,21 @@ class LogStore:
     ) -> LogAppender:
         """Write what the store lacks of a log."""
         log, new = self.find_new(transaction, program, pieces)
+        return self.write_pieces(transaction, program, log, new, dry_run=dry_run)
+
+    def write_pieces(
+        self,
+        transaction: NamespaceTransaction,
+        program: PeteProgram,
+        log: int | None,
+        pieces: list[Piece],
+        *,
+        dry_run: bool = False,
+    ) -> LogAppender:
+        """Write pieces of a program, with which its log begins or goes on."""
         writer = LogAppender(transaction, log, dry_run=dry_run)
         try:
-            writer.write(new)
+            writer.write(pieces)
         except UnfitPiece as unfit:
             raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
         return writer
@@ -346,6 +418,18 @@ def read_pieces(program: PeteProgram) -> list[Piece]:
         raise ScriptError(list(program.problems))
     first, *others = pieces_of(program.items, program.source.text)
     return [first._replace(text=first.text.lstrip()), *others]
+
+
+def count_statements(pieces: Iterable[Piece]) -> int:
+    """Count the statements of pieces; feedback belongs to the one before it."""
+    return sum(not isinstance(piece.item, Opening | Closing | Feedback) for piece in pieces)
+
+
+def split_batch(pieces: list[Piece], size: int) -> tuple[list[Piece], list[Piece]]:
+    """Split pieces behind so many statements, with the feedback of the last and the ends of contexts behind it."""
+    counts = accumulate(count_statements([piece]) for piece in pieces)
+    end = next((number for number, count in enumerate(counts) if count > size), len(pieces))
+    return pieces[:end], pieces[end:]
 
 
 def describe_difference(program: PeteProgram, root: Opening, stored: str, log: int) -> Problem:

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph import ConflictError, MemoryGraph, ScriptError
+from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, ScriptError
 from memorygraph.compiler.pete.state import pieces_of
 from memorygraph.graph.connection import Connection
 from memorygraph.languages import parse
@@ -95,6 +96,64 @@ def test_a_log_that_grows_in_slices_is_the_same_as_at_once(connection: Connectio
         assert lines(grown, section).count("\n") == lines(once, section).count("\n"), section
     for section in ("facts", "said", "entries", "fields"):
         assert lines(grown, section) == lines(once, section), section
+
+
+@pytest.mark.slow
+@settings(few, max_examples=examples(12))
+@given(text=loadable, size=st.integers(1, 5))
+def test_a_log_that_is_loaded_in_batches_is_the_same_as_at_once(connection: Connection, text: str, size: int) -> None:
+    program = parse(text, "pete")
+    assert isinstance(program, PeteProgram)
+    once, grown = empty_namespace(connection), empty_namespace(connection)
+    once.load(text, "pete")
+    report = store_of(grown).load_batches(program, size)
+    assert report.statements == len(program.statements)
+    assert report.revision == max(1, -(-len(program.statements) // size))
+    name = store_of(once).logs()[0].name
+    assert text_of(grown, name) == text_of(once, name)
+    for section in ("facts", "said", "entries", "fields"):
+        assert lines(grown, section) == lines(once, section), section
+
+
+def test_a_log_in_batches_goes_on_after_what_is_stored_of_it(graph: MemoryGraph, tmp_path: Path) -> None:
+    path = tmp_path / "main.pete"
+    path.write_text(LOG)
+    told: list[int] = []
+    report = graph.load_file(path, batch=2, progress=told.append)
+    assert (report.statements, report.revision, told) == (6, 3, [0, 2, 2, 2])
+    assert text_of(graph, "main") == LOG.strip()
+    path.write_text(f"{LOG}  // one\n  // two\n")
+    report = graph.load_file(path, batch=5)
+    assert (report.resumed_after, report.statements, report.revision) == (6, 2, 4)
+    report = graph.load_file(path, batch=5)
+    assert (report.resumed_after, report.statements) == (8, 0)
+    with pytest.raises(MemoryGraphError, match="does not begin anew"):
+        graph.load_file(path, batch=5, restart=True)
+
+
+def test_a_batch_of_a_log_that_fits_nothing_leaves_those_before_it(graph: MemoryGraph, tmp_path: Path) -> None:
+    path = tmp_path / "main.pete"
+    path.write_text("context main() {\n  // one\n  // two\n  // three\n  memory:99 has 3.\n")
+    with pytest.raises(ScriptError, match="memory:99") as wrong:
+        graph.load_file(path, batch=2)
+    assert wrong.value.stored_statements == 2
+    assert text_of(graph, "main") == "context main() {\n  // one\n  // two"
+    path.write_text(path.read_text().replace("memory:99", "&main"))
+    assert graph.load_file(path, batch=2).resumed_after == 2
+
+
+def test_a_log_in_batches_ends_where_somebody_else_stores_the_next(graph: MemoryGraph, tmp_path: Path) -> None:
+    path = tmp_path / "main.pete"
+    path.write_text(LOG)
+
+    def store_rest(done: int) -> None:
+        if done:
+            graph.load(LOG, "pete")
+
+    with pytest.raises(ConflictError, match="load it again"):
+        graph.load_file(path, batch=2, progress=store_rest)
+    assert text_of(graph, "main") == LOG.strip()
+    assert graph.load_file(path, batch=2).resumed_after == 6
 
 
 def test_a_file_with_a_mark_and_any_ends_of_lines_is_kept(graph: MemoryGraph) -> None:
