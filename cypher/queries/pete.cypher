@@ -45,6 +45,17 @@ RETURN "entry" AS part, entry.context AS context, entry.index AS index, null AS 
        entry.kind AS name, entry.text AS text, null AS tail, null AS tldr,
        entry.mentions AS mentions, entry.binds AS binds;
 
+// name: find-end
+// Where a log goes on: its name, and the addresses of its open contexts, outermost first. Parameters: namespace, id.
+MATCH (root:Node:Context {namespace: $namespace, id: $id})
+USING INDEX SEEK root:Node(namespace, id)
+RETURN root.name AS name, COLLECT {
+  MATCH (context:Context {namespace: $namespace, log: root.log})
+  USING INDEX SEEK context:Context(namespace, log)
+  WHERE context.tail IS NULL
+  RETURN context.memory ORDER BY context.memory
+} AS open;
+
 // name: open-contexts
 // Where a log can be continued: its open contexts, outermost first, with what their handles mean.
 // Parameters: namespace, log.

@@ -44,6 +44,13 @@ class LogInfo(NamedTuple):
     tldr: str | None
 
 
+class LogEnd(NamedTuple):
+    """Where a log goes on: its name, and the addresses of its open contexts, outermost first; none if it is closed."""
+
+    name: str
+    open: list[int]
+
+
 class PendingCommand(NamedTuple):
     """A command without feedback: the id of its entry, and its text with the blanks before it."""
 
@@ -197,6 +204,13 @@ class LogStore:
         if not rows:
             raise NotFoundError(f"there is no context memory:{address} in namespace `{self.namespace}`")
         return int(rows[0]["log"])
+
+    def find_end(self, log: int) -> LogEnd:
+        """Find where a log goes on, without what is in it."""
+        rows = self.namespace.read("pete/find-end", id=id_of(log))
+        if not rows:
+            raise NotFoundError(f"there is no log memory:{log} in namespace `{self.namespace}`")
+        return LogEnd(**rows[0])
 
     def read(self, log: int) -> Frame:
         """Read a whole log, by one query."""

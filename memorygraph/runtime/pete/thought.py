@@ -161,7 +161,7 @@ class Thought:
         settled = self._prepare()
         with open_model(model or self._model) as asked:
             field = grammar_field(asked, grammar)
-            conversation = f"pete-{self._read_root().name}"
+            conversation = f"pete-{self._store.find_end(self._find_log()).name}"
             taker = TurnTaker(self._store, asked, self._all_faculties(), conversation, number, field, max_tokens)
             with budget_of_run().active():
                 turns = self._take_turns(taker, limit, attempts)
@@ -209,18 +209,21 @@ class Thought:
                 break
         return turns
 
+    def _find_log(self) -> int:
+        """Find the address of the outermost context of a log that is stored."""
+        if (log := self.log) is None:
+            raise NotFoundError(f"there is no context `{self._name}` yet: `sense` and `step` begin it")
+        return log
+
     def _read_root(self) -> Frame:
         """Read the whole log, from its outermost context."""
-        log = self.log
-        if log is None:
-            raise NotFoundError(f"there is no context `{self._name}` yet: `sense` and `step` begin it")
-        return self._store.read(log)
+        return self._store.read(self._find_log())
 
     def _prepare(self) -> str:
         """Begin the log if need be, answer what was left unanswered, let the sensors report; return the answers."""
         self._append([])
-        root = self._read_root()
-        written = [self._store.answer(left, self._all_faculties()).text for left in self._store.pending(root.address)]
+        waiting = self._store.pending(self._find_log())
+        written = [self._store.answer(command, self._all_faculties()).text for command in waiting]
         reports = [read_sensor(name, read) for name, read in self._sensors.items()]
         self._append([report for report in reports if report is not None])
         return "".join(written)
@@ -232,12 +235,11 @@ class Thought:
             begun = Piece(Opening(self._name), f"context {self._name}() {{")
             self._store.append(None, [begun, *(indent(piece, 1) for piece in pieces)])
             return
-        current = self._store.read(log).innermost()
-        if not current.open:
-            raise MemoryGraphError(f"the log `{current.name}` (memory:{log}) is closed, and can't go on")
+        end = self._store.find_end(log)
+        if not end.open:
+            raise MemoryGraphError(f"the log `{end.name}` (memory:{log}) is closed, and can't go on")
         if pieces:
-            depth = len(current.path())
-            self._store.append(log, [indent(piece, depth) for piece in pieces])
+            self._store.append(log, [indent(piece, len(end.open)) for piece in pieces])
 
     def _all_faculties(self) -> Faculties:
         """The given faculties, and the one with which the model asks for what is out of its view."""

@@ -9,6 +9,8 @@ import pytest
 
 from memorygraph import MemoryGraphError, NotFoundError
 from memorygraph.languages.pete.reading import read_pete
+from memorygraph.runtime.pete.log import Frame
+from memorygraph.runtime.pete.store import LogStore
 from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, at_once, lines, require_log, seen_by
 
@@ -77,6 +79,22 @@ def test_sensors_report_before_each_step(mind: Mind) -> None:
         BEGUN, '  !! thermometer {"temperature": 30}', "  // one", "  // two", '  !! thermometer [1, "a"]', "  // three"
     )
     assert '!! thermometer {"temperature": 30}' in mind.asked[0].prompt
+
+
+def test_a_step_reads_the_whole_log_once_and_a_report_never(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
+    thought = mind.thinks("// one\n").sensor("clock", lambda: 12)
+    thought.sense("thermometer", 30)
+    read, reads = LogStore.read, list[int]()
+
+    def note_and_read(store: LogStore, log: int) -> Frame:
+        reads.append(log)
+        return read(store, log)
+
+    monkeypatch.setattr(LogStore, "read", note_and_read)
+    thought.sense("thermometer", 31)
+    assert reads == []
+    thought.step()
+    assert reads == [thought.log]
 
 
 def _broken() -> Any:
