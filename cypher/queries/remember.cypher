@@ -21,7 +21,7 @@ MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
 CALL (node) {
   MATCH (node)-[edge:EDGE {namespace: $namespace}]-(:Node)
-  WHERE edge.id IS :: STRING NOT NULL
+  WHERE coalesce(edge.id, '') <> '' // IS NOT NULL would be a walk through all edges, where the planner knows of none
   WITH edge ORDER BY coalesce(edge.weight, 0.0) DESC, edge.id
   LIMIT $fan
   RETURN edge
