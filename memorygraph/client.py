@@ -232,34 +232,25 @@ class MemoryGraph:
             NotFoundError: there is no such file, or no language has this extension.
             ScriptError: the script is wrong.
         """
-        known = language_of(path, language)
+        name = language_of(path, language).name
         if batch is None:
             text = read_script(path)
             return self.load(
-                text,
-                known.name,
-                strict=strict,
-                dry_run=dry_run,
-                file=str(path),
-                progress=progress,
-                provenance=provenance,
+                text, name, strict=strict, dry_run=dry_run, file=str(path), progress=progress, provenance=provenance
             )
         if batch < 1 or dry_run:
             raise MemoryGraphError("a batch has at least one statement, and a dry run has no batches")
         told = {"progress": progress, "checked": checked}
-        if known.batched_store:
-            if restart:
-                raise MemoryGraphError(
-                    "a log goes on after what is stored of it, and does not begin anew: delete it first"
-                )
-            script = parse(read_script(path), known.name, strict=strict, file=str(path))
-            report: LoadReport = known.load_batches(self.scope, script, batch, provenance=provenance, **told)
+        if LANGUAGES[name].batched_store:
+            script = parse(read_script(path), name, strict=strict, file=str(path))
+            options = {"restart": restart, "provenance": provenance, **told}
+            report: LoadReport = LANGUAGES[name].load_batches(self.scope, script, batch, **options)
             return report
         with open_script(path) as stream:
 
             def programs() -> Iterator[ContextScriptProgram]:
                 stream.seek(0)  # it is read twice: checked as a whole, then stored
-                return parse_batches(stream, known.name, size=batch, strict=strict, file=str(path))
+                return parse_batches(stream, name, size=batch, strict=strict, file=str(path))
 
             return load_batches(self._loader, programs, restart=restart, provenance=provenance, **told)
 

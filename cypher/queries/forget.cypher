@@ -524,7 +524,8 @@ MERGE (forgetting)-[:FORGETS]->(node);
 // name: lock-messages
 // Messages that one on the list follows, from it backwards, each with its write lock, so that nobody attaches anything to
 // them before the commit. Parameters: namespace, forgetting.
-MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WHERE listed.kept IS NULL
 WITH last LIMIT 1
 MATCH path = (last) (()<-[:NEXT]-(:Message)){0,500}
@@ -595,7 +596,8 @@ SET listed.kept = true;
 
 // name: kept-messages
 // How many messages of what is forgotten something else has, too. Parameters: namespace, forgetting.
-MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WHERE listed.kept
 MATCH (last)<-[:NEXT*0..]-(message:Message)
 RETURN count(DISTINCT message) AS messages;
@@ -603,7 +605,8 @@ RETURN count(DISTINCT message) AS messages;
 // name: named-messages
 // Messages that stay and still name a forgotten conversation, with the others that have them: those that they name, or
 // else one that leads to them. Parameters: namespace, forgetting, names, limit.
-MATCH (:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WHERE listed.kept
 MATCH (last)<-[:NEXT*0..]-(message:Message)
 WHERE any(name IN message.conversations WHERE name IN $names)

@@ -46,15 +46,14 @@ RETURN "entry" AS part, entry.context AS context, entry.index AS index, null AS 
        entry.mentions AS mentions, entry.binds AS binds;
 
 // name: find-end
-// Where a log goes on: its name, and the addresses of its open contexts, outermost first. Parameters: namespace, id.
+// Where a log goes on: its name, and how many contexts are open there. Parameters: namespace, id (of the outermost).
 MATCH (root:Node:Context {namespace: $namespace, id: $id})
 USING INDEX SEEK root:Node(namespace, id)
-RETURN root.name AS name, COLLECT {
+RETURN root.name AS name, COUNT {
   MATCH (context:Context {namespace: $namespace, log: root.log})
   USING INDEX SEEK context:Context(namespace, log)
   WHERE context.tail IS NULL
-  RETURN context.memory ORDER BY context.memory
-} AS open;
+} AS depth;
 
 // name: open-contexts
 // Where a log can be continued: its open contexts, outermost first, with what their handles mean.

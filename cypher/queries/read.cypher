@@ -26,7 +26,7 @@ ORDER BY id, other_id;
 // The ids of some of the edges at a node, in or out. Parameters: namespace, id, limit.
 MATCH (node:Node {namespace: $namespace, id: $id})-[edge:EDGE]-()
 USING INDEX SEEK node:Node(namespace, id)
-WITH edge WHERE edge.namespace = $namespace AND edge.id IS NOT NULL
+WHERE edge.namespace = $namespace AND edge.id IS NOT NULL
 RETURN DISTINCT edge.id AS id
 LIMIT $limit;
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from memorygraph.compiler.pete import Compiler
 from memorygraph.compiler.pete.state import Asked, Bound, Known, Needs, Open, id_of, key_of, needs_of, pieces_of
-from memorygraph.errors import ConflictError, NotFoundError, Problem, ScriptError, Source, Span
+from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, Problem, ScriptError, Source, Span
 from memorygraph.graph.batches import add_reports
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
@@ -24,7 +24,7 @@ from memorygraph.graph.search import MAX_TERM, name_query
 from memorygraph.graph.writes import NOTHING, run_counted
 from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete.continuation import ContinuationReader
-from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Opening, PeteProgram, Piece, Value
+from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Statement, Value
 from memorygraph.query import Query
 from memorygraph.runtime.pete.addresses import AddressBook, find_addressed
 from memorygraph.runtime.pete.faculties import Faculties
@@ -45,10 +45,10 @@ class LogInfo(NamedTuple):
 
 
 class LogEnd(NamedTuple):
-    """Where a log goes on: its name, and the addresses of its open contexts, outermost first; none if it is closed."""
+    """Where a log goes on: its name, and how many contexts are open there; none, if it is closed."""
 
     name: str
-    open: list[int]
+    depth: int
 
 
 class PendingCommand(NamedTuple):
@@ -294,6 +294,7 @@ class LogStore:
         program: PeteProgram,
         size: int,
         *,
+        restart: bool = False,
         progress: Callable[[int], None] | None = None,
         checked: Callable[[int], None] | None = None,
         provenance: Provenance | None = None,
@@ -306,26 +307,29 @@ class LogStore:
             ScriptError: something is wrong. If only the database could tell, the batches before it are kept, and
                 `stored_statements` of the error says how many statements are stored.
             ConflictError: somebody else wrote to the log meanwhile.
+            MemoryGraphError: it shall `restart`: what is stored of a log is where it goes on.
         """
+        if restart:
+            raise MemoryGraphError("a log goes on after what is stored of it, and does not begin anew: delete it first")
         started = time.monotonic()
         pieces = read_pieces(program)
         if checked is not None:
             checked(len(program.statements))
         _, rest = self.namespace.read_with(lambda transaction: self.find_new(transaction, program, pieces))
-        done = len(program.statements) - count_statements(rest)
+        stored_before = len(program.statements) - sum(map(is_statement, rest))
         report = LoadReport(
-            None, LANGUAGE, 0, warnings=program.warnings, namespace=self.namespace.name, resumed_after=done
+            None, LANGUAGE, 0, warnings=program.warnings, namespace=self.namespace.name, resumed_after=stored_before
         )
         if progress is not None:
-            progress(done)
+            progress(stored_before)
         while True:
             batch, left = split_batch(rest, size)
             try:
                 stored = self.store_batch(program, pieces, len(rest), batch, provenance)
             except ScriptError as error:
-                error.stored_statements = done
+                error.stored_statements = stored_before + report.statements
                 raise
-            report, rest, done = add_reports(report, stored), left, done + stored.statements
+            report, rest = add_reports(report, stored), left
             if progress is not None:
                 progress(stored.statements)
             if not rest:
@@ -344,7 +348,7 @@ class LogStore:
             writer = self.write_pieces(transaction, program, log, batch)
             return WriteResult(writer.counts, tuple(locate(writer.compiler.warnings, program.source)))
 
-        file, statements = program.source.file, count_statements(batch)
+        file, statements = program.source.file, sum(map(is_statement, batch))
         return Loader(self.namespace, LANGUAGE).store(write, file=file, statements=statements, provenance=provenance)
 
     def queries(self, program: PeteProgram) -> list[Query]:
@@ -434,14 +438,14 @@ def read_pieces(program: PeteProgram) -> list[Piece]:
     return [first._replace(text=first.text.lstrip()), *others]
 
 
-def count_statements(pieces: Iterable[Piece]) -> int:
-    """Count the statements of pieces; feedback belongs to the one before it."""
-    return sum(not isinstance(piece.item, Opening | Closing | Feedback) for piece in pieces)
+def is_statement(piece: Piece) -> bool:
+    """Whether a piece is a statement, and not the beginning or end of a context, or feedback."""
+    return isinstance(piece.item, Statement)
 
 
 def split_batch(pieces: list[Piece], size: int) -> tuple[list[Piece], list[Piece]]:
     """Split pieces behind so many statements, with the feedback of the last and the ends of contexts behind it."""
-    counts = accumulate(count_statements([piece]) for piece in pieces)
+    counts = accumulate(map(is_statement, pieces))
     end = next((number for number, count in enumerate(counts) if count > size), len(pieces))
     return pieces[:end], pieces[end:]
 

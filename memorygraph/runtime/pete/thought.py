@@ -161,8 +161,7 @@ class Thought:
         settled = self._prepare()
         with open_model(model or self._model) as asked:
             field = grammar_field(asked, grammar)
-            conversation = f"pete-{self._store.find_end(self._find_log()).name}"
-            taker = TurnTaker(self._store, asked, self._all_faculties(), conversation, number, field, max_tokens)
+            taker = TurnTaker(self._store, asked, self._all_faculties(), number, field, max_tokens)
             with budget_of_run().active():
                 turns = self._take_turns(taker, limit, attempts)
         return replace(
@@ -236,10 +235,10 @@ class Thought:
             self._store.append(None, [begun, *(indent(piece, 1) for piece in pieces)])
             return
         end = self._store.find_end(log)
-        if not end.open:
+        if not end.depth:
             raise MemoryGraphError(f"the log `{end.name}` (memory:{log}) is closed, and can't go on")
         if pieces:
-            self._store.append(log, [indent(piece, len(end.open)) for piece in pieces])
+            self._store.append(log, [indent(piece, end.depth) for piece in pieces])
 
     def _all_faculties(self) -> Faculties:
         """The given faculties, and the one with which the model asks for what is out of its view."""

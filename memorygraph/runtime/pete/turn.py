@@ -110,7 +110,6 @@ class TurnTaker:
     store: LogStore
     model: OpenAIModel
     faculties: Faculties
-    conversation: str
     number: int
     grammar_field: str | None = None
     max_tokens: int | None = None
@@ -124,7 +123,7 @@ class TurnTaker:
         reader = ReplyReader(len(stack), view.text)
         completion = call_apart(lambda: self.stream_reply(messages, reader))
         reply = reader.reply()
-        joined = self.record_call(current, messages, completion, at)
+        joined = self.record_call(root, messages, completion, at)
         refused = [f"the model refused: {completion.refusal}"] if completion.refusal else []
         problems = (reply.problem,) if reply.problem else ()
         turn = PeteStep(self.number, current.name, "", view, problems=problems, warnings=(*reply.warnings, *refused))
@@ -142,15 +141,14 @@ class TurnTaker:
                 reader.finish(cut=answer.completion.finish_reason == "length")
             return answer.completion
 
-    def record_call(
-        self, current: Frame, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str
-    ) -> Query:
+    def record_call(self, root: Frame, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str) -> Query:
         """Keep the call in the message graph, and make the query that joins its answer to the context."""
         namespace = self.store.namespace
         raw = parse_stored_json(join_halves(json.dumps(completion.raw, ensure_ascii=False)))
-        call = call_of(namespace.name, self.conversation, messages, replace(completion, raw=raw), at)
-        Recorder(namespace, self.conversation).record(call)
-        return namespace.query("pete/join-message", id=id_of(current.address), messages=answers_of(call))
+        conversation = f"pete-{root.name}"
+        call = call_of(namespace.name, conversation, messages, replace(completion, raw=raw), at)
+        Recorder(namespace, conversation).record(call)
+        return namespace.query("pete/join-message", id=id_of(root.innermost().address), messages=answers_of(call))
 
     def store_reply(self, turn: PeteStep, log: int, stack: Sequence[int], reply: PeteReply, joined: Query) -> PeteStep:
         """Store what fits, and let the system answer."""
