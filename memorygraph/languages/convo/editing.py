@@ -58,7 +58,8 @@ def name_message(message: syntax.Message, nodes: Set[str], text: str) -> Iterato
     elif message.role == "goto" and message.head:
         yield from name_targets([message.head], nodes, text, head)
     elif role in ROUTES and message.head:
-        yield from name_targets(message.head.split(), nodes, text, head)
+        moving = message.head.split()[0] in MOVING_TARGETS
+        yield from name_targets(message.head.split() if moving else [message.head], nodes, text, head)
 
 
 def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -> Iterator[Occurrence]:
@@ -67,11 +68,11 @@ def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -
     if target not in MOVING_TARGETS:
         yield Occurrence(target, "node", find_word(text, target, span))
         return
+    names = " ".join(candidates).replace(",", " ").split()
+    if target != "auto" or not nodes.issuperset(names):
+        return  # the words are a condition
     start = find_word(text, target, span).end
-    for word in candidates:
-        name = word.strip(",")
-        if name not in nodes:
-            return  # the words are a condition
+    for name in names:
         place = find_word(text, name, Span(start, span.end))
         start = place.end
         yield Occurrence(name, "node", place)
