@@ -23,6 +23,7 @@ from memorygraph.languages.engine.editing import (
 )
 
 ROUTES = frozenset({"to", "from"})  # roles and tags that name nodes
+CALL_CHOICES = frozenset({"auto", "none", "required"})  # values of `@call` that are no functions
 
 _HEAD = re.compile(r"^[ \t]*>[ \t]*(\w+!?)[ \t]*(\(?)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -39,6 +40,9 @@ def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
             if tag.name in ROUTES and tag.target:
                 words = [tag.target, *(tag.text or "").split()]
                 yield from name_targets(words, nodes, text, Span(tag.span.start + 1 + len(tag.name), tag.span.end))
+            elif tag.name == "call" and tag.text not in CALL_CHOICES and _IDENTIFIER.fullmatch(tag.text or ""):
+                start = tag.span.start + len("@call")
+                yield Occurrence(tag.text, "function", find_word(text, tag.text, Span(start, tag.span.end)))
         for part in walk(message):
             yield from name_part(part, text)
 
@@ -116,8 +120,8 @@ def walk(node: syntax.ConvoSyntax) -> Iterator[syntax.ConvoSyntax]:
 def accepts_name(name: str, occurrence: Occurrence) -> bool:
     """Whether a name may stand in the place of another one: a node's or a function's."""
     if occurrence.space == "node":
-        return _NODE_ID.fullmatch(name) is not None
-    return _IDENTIFIER.fullmatch(name) is not None and name not in BUILT_IN
+        return _NODE_ID.fullmatch(name) is not None and name not in MOVING_TARGETS | {"main"}
+    return _IDENTIFIER.fullmatch(name) is not None and name not in BUILT_IN | CALL_CHOICES
 
 
 def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[Completion]:
