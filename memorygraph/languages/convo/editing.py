@@ -21,6 +21,7 @@ from memorygraph.languages.engine.editing import (
     find_word,
     names_in,
 )
+from memorygraph.languages.engine.patterns import compile_pattern
 
 ROUTES = frozenset({"to", "from"})  # roles and tags that name nodes
 CALL_CHOICES = frozenset({"auto", "none", "required"})  # values of `@call` that are no functions
@@ -28,6 +29,8 @@ CALL_CHOICES = frozenset({"auto", "none", "required"})  # values of `@call` that
 _HEAD = re.compile(r"^[ \t]*>[ \t]*(\w+!?)[ \t]*(\(?)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _NODE_ID = re.compile(r"[\w-]+")
+_LINE_ABOVE = compile_pattern(r"[ \t]*+(?:(?:#|//)[^\n]*+)?+\r?\n\Z")
+_NOTE = re.compile(r"^[ \t]*#", re.MULTILINE)
 
 
 def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
@@ -40,7 +43,7 @@ def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
             if tag.name in ROUTES and tag.target:
                 words = [tag.target, *(tag.text or "").split()]
                 yield from name_targets(words, nodes, text, Span(tag.span.start + 1 + len(tag.name), tag.span.end))
-            elif tag.name == "call" and tag.text not in CALL_CHOICES and _IDENTIFIER.fullmatch(tag.text or ""):
+            elif tag.name == "call" and tag.text and tag.text not in CALL_CHOICES and _IDENTIFIER.fullmatch(tag.text):
                 start = tag.span.start + len("@call")
                 yield Occurrence(tag.text, "function", find_word(text, tag.text, Span(start, tag.span.end)))
         for part in walk(message):
@@ -73,7 +76,7 @@ def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -
         yield Occurrence(target, "node", find_word(text, target, span))
         return
     names = " ".join(candidates).replace(",", " ").split()
-    if target != "auto" or not nodes.issuperset(names):
+    if target != "auto" or not nodes >= {*names}:
         return  # the words are a condition
     start = find_word(text, target, span).end
     for name in names:
@@ -152,24 +155,48 @@ def is_code(before: str, line: str) -> bool:
 def format_text(program: syntax.ConvoProgram) -> str | None:
     """The text with each message as the printer writes it; nothing for a conversation with problems.
 
-    What is between messages stays. So does a message with a comment in it, which the printer does not know of, and
-    the whole text, should it be read as anything else after that.
+    What is between messages stays. So does a message with a comment in it or after it, which the printer does not know
+    of, and the whole text, should it be read as anything else after that.
     """
     text = program.source.text
     if program.problems or not any(_HEAD.finditer(text)):
         return None
     written, position = [], 0
     for message in program.statements:
-        start = min([message.span.start, *(tag.span.start for tag in message.tags)])
-        start = text.rfind("\n", 0, start) + 1
-        own = text[start : message.span.end]
-        printed = print_message(message).rstrip("\n")
-        if start < position or text[message.span.end :].lstrip(" \t")[:1] not in {"", "\n", "\r"}:
+        start = find_start(message, text, position)
+        if start < position:
             return None
-        written += [text[position:start], own if loses_comment(own, printed) else printed]
+        written += [text[position:start], print_in_place(message, text, start)]
         position = message.span.end
     formatted = "".join([*written, text[position:]])
     return formatted if read_convo(formatted).statements == program.statements else None
+
+
+def find_start(message: syntax.Message, text: str, position: int) -> int:
+    """Where the first line of a message begins: of its tags, and of the `#` lines that describe a function."""
+    head = text.rfind("\n", 0, min([message.span.start, *(tag.span.start for tag in message.tags)])) + 1
+    if not isinstance(message, syntax.FunctionMessage) or message.description is None:
+        return head
+    start = head
+    while start > position:
+        line = text.rfind("\n", 0, start - 1) + 1
+        if line < position or not _LINE_ABOVE.match(text, line, start):
+            break
+        start = line
+    note = _NOTE.search(text, start, head)
+    return note.start() if note else head
+
+
+def print_in_place(message: syntax.Message, text: str, start: int) -> str:
+    """A message as it is printed, or as it stands where the printer cannot write it or all that is beside it."""
+    own, rest = text[start : message.span.end], text[message.span.end :].partition("\n")[0]
+    if rest.strip(" \t\r"):
+        return own
+    try:
+        printed = print_message(message).rstrip("\n")
+    except ValueError:  # a head or a tag that only its own line breaks can write
+        return own
+    return own if loses_comment(own, printed) else printed
 
 
 def loses_comment(own: str, printed: str) -> bool:
