@@ -813,6 +813,8 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no conversation of this name.
         """
+        if not dry_run and Spool(self.namespace).waiting():
+            Recorder(self.scope, "").flush()  # a call that names no conversation may continue this one
         if self.scope.read("forget/any-conversation", name=name) == []:
             raise NotFoundError(
                 f"no conversation `{name}` in namespace `{self.namespace}`; `memorygraph messages list` shows them all"
@@ -1245,10 +1247,11 @@ def _script(source: str | Script, language: str, *, strict: bool = False, file: 
 
 def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequence[str]) -> int:
     """Delete what files of this machine hold of conversations and runs, and return how many these were."""
+    from memorygraph.messages.pending import PendingTranscripts
     from memorygraph.runtime.convo.journal import Journal
 
-    kept = Spool(namespace.name).forget(conversations) + sum(Journal(run).forget() for run in runs)
-    return kept + remove_pages()
+    waiting = Spool(namespace.name).forget(conversations) + PendingTranscripts(namespace.name).forget(conversations)
+    return waiting + sum(Journal(run).forget() for run in runs) + remove_pages()
 
 
 def connect_embedded(server: EmbeddedServer, auth: tuple[str, str] | None, database: str | None) -> Connection:

@@ -17,6 +17,7 @@ The tree (the exit code of the command line in brackets)::
      ├── NotFoundError [1]        no such id, file or namespace
      ├── BackupError [1]          no backup, or none that fits, or something would be overwritten (server.archive)
      ├── BadRecordError [1]       a call of an `openai` client can never be recorded (messages.recorder)
+     ├── TranscriptTooLongError [1]  a transcript of an agent can never be kept (hooks.transcripts)
      ├── Refused [1]              a program wanted what is not allowed (runtime.permissions)
      ├── ToolFailure [1]          a tool of a program failed (runtime.tools)
      ├── MemoryFailure [1]        a memory of a program failed (runtime.memories)

@@ -144,7 +144,7 @@ class Recorder:
             record.pop(REASON, None)  # somebody has put it back
             call = RecordedCall(**record)
             # A record of another database waits until that one is connected again.
-            if call.database not in (None, self._database_id()):
+            if call.database not in (None, self.find_database()):
                 return False
             self._write(call)
         except (ConnectionError, ConflictError):
@@ -233,7 +233,12 @@ class Recorder:
         except RecordWarning:
             _LOG.warning(text)  # where warnings are errors, this one would break the call
 
-    def _database_id(self) -> str:
+    def find_database(self) -> str:
+        """Return what tells the database from others, so that no record is written into another one.
+
+        Raises:
+            ConnectionError: it cannot be reached.
+        """
         if self._database is None:
             try:
                 [row] = self.namespace.connection.read(CYPHER["records/database-id"]())
@@ -245,7 +250,7 @@ class Recorder:
 
     def _write(self, call: RecordedCall) -> None:
         """Store a call; a second time changes nothing."""
-        self._database_id()
+        self.find_database()
         namespace = replace(self.namespace, name=call.namespace)
         storage = Neo4jStorage(namespace, call.conversation, recalled=call.recalled)
         try:

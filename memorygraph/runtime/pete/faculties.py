@@ -13,11 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.json_text import parse_json
+from memorygraph.json_text import join_halves, parse_json
 from memorygraph.languages.engine.findings import shorten
 from memorygraph.languages.pete.reading import read_pete
 from memorygraph.languages.pete.syntax import Command
-from memorygraph.runtime.pete.replies import join_halves
 from memorygraph.runtime.tools import ImportedTool, ToolMethod
 
 MAX_ANSWER_CHARS = 20_000  # what is larger belongs into the graph, and not into a log

@@ -10,7 +10,7 @@ from typing import Any
 
 from memorygraph.compiler.pete.state import id_of
 from memorygraph.errors import Problem
-from memorygraph.json_text import parse_stored_json
+from memorygraph.json_text import join_halves, parse_stored_json
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
 from memorygraph.limits import call_apart, require_running
@@ -21,7 +21,7 @@ from memorygraph.query import Query
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
 from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
-from memorygraph.runtime.pete.replies import PeteReply, ReplyReader, join_halves
+from memorygraph.runtime.pete.replies import PeteReply, ReplyReader
 from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
 from memorygraph.runtime.pete.views import View
 
