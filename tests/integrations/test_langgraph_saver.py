@@ -14,6 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.invariants import Examination
@@ -196,8 +197,22 @@ def test_values_of_every_kind_come_back(graph: MemoryGraph, saver: MemoryGraphSa
     assert values_of(MemoryGraphSaver(graph), config) == values
 
 
-def test_what_an_encrypting_serializer_hides_is_nowhere_in_the_graph(graph: MemoryGraph) -> None:
-    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+class HidingSerializer(JsonPlusSerializer):
+    """A serializer of a user, made of LangGraph's own."""
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        type_, data = super().dumps_typed(obj)
+        return type_, data[::-1]
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        return super().loads_typed((data[0], data[1][::-1]))
+
+
+HIDING = [EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef"), HidingSerializer()]
+
+
+@pytest.mark.parametrize("serde", HIDING, ids=lambda serde: type(serde).__name__)
+def test_what_a_serializer_hides_is_nowhere_in_the_graph(graph: MemoryGraph, serde: Any) -> None:
     saver = MemoryGraphSaver(graph, serde=serde)
     config = grow(saver, TALK, thread())
     assert values_of(MemoryGraphSaver(graph, serde=serde), config)["messages"] == TALK
