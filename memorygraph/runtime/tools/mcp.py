@@ -158,6 +158,7 @@ class McpSession:
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
         self._ready: Future[Any] = Future()
+        self._client: Any = None
         self._stop = self._portal.call(anyio.Event)
         self._task = self._portal.start_task_soon(self.serve, transport)
         atexit.register(self.close)
@@ -225,7 +226,7 @@ class McpSession:
         atexit.unregister(self.close)
         with suppress(RuntimeError):  # the loop has ended already
             self._portal.call(self._stop.set)
-            if not self._ready.done():
+            if self._client is None:  # it would not see the event before its server is ready, which may never be
                 self._task.cancel()
             with suppress(TimeoutError, CancelledError):
                 self._task.result(_CLOSING_SECONDS)
