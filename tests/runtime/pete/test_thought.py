@@ -55,6 +55,20 @@ def test_a_closed_log_cannot_go_on(mind: Mind, act: str) -> None:
     assert len(mind.asked) == 1
 
 
+@pytest.mark.parametrize("second", ["&fan cools &lab.", "context cool(&lab) { &fan cools &lab. }"])
+def test_a_faculty_that_was_called_is_the_same_concept_in_a_later_step_as_in_a_loaded_log(
+    mind: Mind, second: str
+) -> None:
+    first = '&lab = /* the lab */ @fan, set {"speed": 2}'
+    thought = mind.thinks(first, second).faculty("fan", set=lambda speed: {"speed": speed})
+    assert [warning for step in thought.run(2).steps for warning in step.warnings] == []
+    facts = "MATCH (fan)-[:EDGE {namespace: $namespace, lemma: 'cool'}]->() RETURN fan.id AS id, fan.concept AS concept"
+    [fact] = mind.query(facts)
+    assert fact["concept"] == "fan"
+    mind.graph.load("context other() {\n  &fan = /* fan */\n  &fan cools &I.\n}", language="pete")
+    assert {row["id"] for row in mind.query(facts)} == {fact["id"]}
+
+
 @pytest.mark.parametrize("end", ["closed", "deleted"])
 @pytest.mark.parametrize("act", ["step", "sense"])
 def test_a_log_that_another_process_ends_meanwhile_cannot_go_on(
