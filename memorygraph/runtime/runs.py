@@ -14,7 +14,7 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import ConnectionError, MemoryGraphError
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import Field
@@ -175,26 +175,30 @@ class Trace:
 
 
 class RunWriter:
-    """A thread that does one piece of work after the other, so that a run does not wait for the database."""
+    """A thread that does one piece of work after the other, so that a run does not wait for the database.
+
+    Work that meets a ConnectionError has been tried for as long as a write is. What waits by then is dropped, so that
+    the end of a run waits once for a database that is gone, and not for each piece; what comes later is tried again.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._work: SimpleQueue[Work | None] = SimpleQueue()
+        self._work: SimpleQueue[Work | ThreadEvent | None] = SimpleQueue()
         self._problem: Exception | None = None
         self._thread = Thread(target=self.work, name="memorygraph-writer", daemon=True)
         self._begun = False
 
-    def put(self, work: Work) -> None:
-        """Have a piece of work done after those before it."""
+    def put(self, work: Work | ThreadEvent) -> None:
+        """Have a piece of work done, or an event set, after those before it."""
         self._work.put(work)
         if not self._begun:  # a run that is prepared may never begin
             self._begun = True
             self._thread.start()
 
     def wait(self) -> None:
-        """Wait until everything is done that was put here before."""
+        """Wait until everything is done that was put here before, or is dropped."""
         done = ThreadEvent()
-        self.put(done.set)
+        self.put(done)
         done.wait()
 
     @property
@@ -214,10 +218,24 @@ class RunWriter:
     def work(self) -> None:
         """Do the work that comes, until the writer is closed."""
         while (work := self._work.get()) is not None:
+            if isinstance(work, ThreadEvent):
+                work.set()
+                continue
             try:
                 work()
             except Exception as error:  # noqa: BLE001 - the run goes on, and its end warns of it
                 self._problem = self._problem or error
+                if isinstance(error, ConnectionError):
+                    self.drop_waiting()
+
+    def drop_waiting(self) -> None:
+        """Drop the work that waits now. Events are set all the same, and the end of the writer stays its end."""
+        for _ in range(self._work.qsize()):  # only this thread takes from it
+            waiting = self._work.get()
+            if waiting is None:
+                self._work.put(None)
+            elif isinstance(waiting, ThreadEvent):
+                waiting.set()
 
 
 def drop_runs(namespace: Namespace) -> None:

@@ -212,6 +212,16 @@ x
     assert "kept as run" in finished.stderr
 
 
+def test_an_entry_whose_source_fails_in_a_later_one_is_shown_where_it_stands() -> None:
+    typed = (
+        'import llm M from "openai://m"\nmodel M\nseen = { question: "?" }\nuse seen.answer\n'
+        'generate({ input: "Go" }) { return { n number } }\n'
+    )
+    finished = memorygraph("repl", "--mock", stdin=typed)
+    shown = "<session>:1:5: the object has no field `answer`; it has `question`\n    use seen.answer\n        ^^^"
+    assert shown in finished.stderr
+
+
 def test_a_session_is_kept_as_a_run() -> None:
     memorygraph(
         "repl", "--mock", stdin='import llm M from "openai://m"\nmodel M\ngenerate({input: "Go"}) {return {n number}}\n'

@@ -8,6 +8,8 @@ each one does.
 from __future__ import annotations
 
 import json
+from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -45,6 +47,9 @@ from memorygraph.runtime.runs import RunWriter, stored_properties, typed_propert
 
 DELETED_AT_ONCE = 5000
 
+SaidInStep = tuple[str, str, int, Sequence[TranscriptEntry]]
+"""The id of a step, its branch, its index, and its messages."""
+
 
 @dataclass(eq=False)
 class ConvoRunStore(RunListener):
@@ -66,6 +71,7 @@ class ConvoRunStore(RunListener):
         self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed)}
         self._answers: dict[tuple[str, int], list[str]] = {}
         self._latest: dict[tuple[str, int], Query] = {}
+        self._unsaid: deque[SaidInStep] = deque()
 
     def started(self, graph: NodeGraph) -> None:  # noqa: ARG002
         """Write the definition and the run, before anything of it happens."""
@@ -109,7 +115,12 @@ class ConvoRunStore(RunListener):
                     self.keep_messages(result.steps[-1])
         # After those of the steps come the messages of the summary.
         summed_up = result.messages[len(messages_of_steps(result.steps)) :]
-        self._writer.put(lambda: self._said.end(summed_up))
+
+        def end_conversation() -> None:
+            self.write_messages()
+            self._said.end(summed_up)
+
+        self._writer.put(end_conversation)
         end = {
             "status": "done" if result.success else "failed",
             **typed_property("value", to_plain(result.value)),
@@ -146,8 +157,17 @@ class ConvoRunStore(RunListener):
 
     def keep_messages(self, step: ConvoStep) -> None:
         """Store what was said in a step, as a part of the one conversation of the run."""
-        id_, branch, index, messages = self.step_id(step.branch, step.index), step.branch, step.index, step.messages
-        self._writer.put(lambda: self._said.add(id_, branch, index, messages))
+        said = (self.step_id(step.branch, step.index), step.branch, step.index, step.messages)
+        self._unsaid.append(said)
+        self._writer.put(lambda: self.write_messages(said))
+
+    def write_messages(self, last: SaidInStep | None = None) -> None:
+        """Write what was said in steps, up to the last one given; what was dropped before goes first."""
+        while self._unsaid:
+            said = self._unsaid.popleft()
+            self._said.add(*said)
+            if said is last:  # the steps after it are not stored yet
+                return
 
     def write(self, *queries: Query) -> None:
         """Run queries in one transaction."""

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
 
 from memorygraph import (
+    ConnectionError,
     Conversation,
     ConvoGraphController,
     MemoryGraph,
     MemoryGraphError,
     NotFoundError,
+    RecordWarning,
     convo_graph,
     execute_convo_graph,
 )
 from memorygraph.languages import parse
-from memorygraph.runtime.runs import RunResult
+from memorygraph.query import Query
+from memorygraph.runtime.convo.store import ConvoRunStore
+from memorygraph.runtime.runs import RunResult, RunWriter
 from memorygraph.scripted.replies import Failure, Request
 from tests.runtime.convo.model import scripted
 from tests.runtime.convo.test_engine_review import FOLDER, POSITIVE, REVIEW, SOURCE
@@ -118,6 +123,37 @@ def test_a_run_that_goes_on_continues_its_conversation(graph: MemoryGraph) -> No
     with scripted(["two"]):
         graph.run(source, "x", language="convo", resume=failed.id)
     assert [message["content"] for message in graph.messages(conversation)] == ["x", "A x", "one", "B one", "two"]
+
+
+def test_a_conversation_has_what_was_dropped_while_the_database_was_gone(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "@to b\n> node a\n> user\nA {{input}}\n> node b\n> user\nB {{input}}\n> nodeEnd\n> goto a"
+    second_asked, dropped, write, drop = Event(), Event(), ConvoRunStore.write, RunWriter.drop_waiting
+
+    def lose_first_step(store: ConvoRunStore, *queries: Query) -> None:
+        if queries[0].parameters.get("order") == 0 and not dropped.is_set():
+            second_asked.wait()  # by then what was said in the step waits, too
+            raise ConnectionError("Neo4j cannot be reached")
+        write(store, *queries)
+
+    def drop_and_tell(writer: RunWriter) -> None:
+        drop(writer)
+        dropped.set()
+
+    def reply(request: Request) -> str:
+        if "B one" not in str(request.json):
+            return "one"
+        second_asked.set()
+        dropped.wait()
+        return "two"
+
+    monkeypatch.setattr(ConvoRunStore, "write", lose_first_step)
+    monkeypatch.setattr(RunWriter, "drop_waiting", drop_and_tell)
+    with scripted(reply), pytest.warns(RecordWarning, match="could not be stored whole"):
+        result = graph.run(source, "x", language="convo")
+    said = [message["content"] for message in graph.messages(result.conversation)]
+    assert said == ["x", "A x", "one", "B one", "two"]
 
 
 def test_a_graph_that_asks_no_model_has_a_conversation_too(graph: MemoryGraph) -> None:
