@@ -9,7 +9,7 @@ from typing import Any
 
 import regex
 
-from memorygraph.word_parts import PARTS, Terms, segments_of
+from memorygraph.word_parts import PARTS, Terms, segments_of, words_with_signs
 
 MAX_TERMS = 64
 MAX_TERM = 255
@@ -46,8 +46,10 @@ def lucene_query(text: str, namespace: str) -> str | None:
     >>> lucene_query("   ", "default") is None
     True
     """
-    found = (match[:MAX_TERM] for part in text.split() for match in _TERM.findall(part))
-    words = [segment.text for match in found for segment in segments_of(match)]
+    words = list[str]()
+    for part in text.split():
+        words += (word[:MAX_TERM] for word in words_with_signs(part))
+        words += (segment.text for match in _TERM.findall(part) for segment in segments_of(match[:MAX_TERM]))
     terms = list(dict.fromkeys(words))[:MAX_TERMS]
     if not terms:
         return None
