@@ -39,8 +39,10 @@ _MONTH_NUMBERS = {month[:3].casefold(): number for number, month in enumerate(MO
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _MONTH_FIRST = re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b", re.IGNORECASE)
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\.?,? (\d{{4}})\b", re.IGNORECASE)
-_AGO = re.compile(r"\b(\d{1,3}|an?|one|two|three|four|five|six) (day|week|month|year)s? ago\b", re.IGNORECASE)
-_LAST_DAY = re.compile(rf"\blast ({'|'.join(DAYS)})\b", re.IGNORECASE)
+# What is looked up afterwards is in letters of English only (`(?a:`): with re.IGNORECASE an `i` is also a dotless one,
+# whose lower case is no `i`.
+_AGO = re.compile(r"\b(\d{1,3}|(?a:an?|one|two|three|four|five|six)) ((?a:day|week|month|year))s? ago\b", re.IGNORECASE)
+_LAST_DAY = re.compile(rf"\blast ((?a:{'|'.join(DAYS)}))\b", re.IGNORECASE)
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _RELATIVE = {
     "today": ("day", 0),
@@ -56,7 +58,7 @@ _TOLD = "(?:say|said|tell|told|suggest|recommend|advise|mention|propose)"
 _ASKS_ASSISTANT = re.compile(
     rf"\b(?:did|have|had) you (?:\w+ )?{_TOLD}|\byour (?:answer|advice|suggestion)", re.IGNORECASE
 )
-_SAID = re.compile(rf"\b({'|'.join(_RELATIVE)})\b", re.IGNORECASE)
+_SAID = re.compile(rf"\b((?a:{'|'.join(_RELATIVE)}))\b", re.IGNORECASE)
 
 
 def words_of(text: str) -> list[str]:
