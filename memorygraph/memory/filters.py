@@ -12,8 +12,7 @@ from typing import Any, Self, TypedDict
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import conversation_token
-from memorygraph.memory.words import words_of
+from memorygraph.graph.search import conversation_token, quote
 from memorygraph.messages.indexing import day_token, role_token, speaker_of, speaker_token, time_token
 
 Time = str | date | datetime
@@ -141,9 +140,7 @@ class RecallFilter:
 
     def kind_clauses(self) -> list[str]:
         """The kind as a clause for Lucene, which knows its words by their stems: so each hit is looked at, too."""
-        if self.kind is None or not words_of(self.kind):
-            return []
-        return [" ".join(f'+kind:"{word}"^0' for word in words_of(self.kind))]
+        return [] if self.kind is None else [f"+kind:{quote(self.kind)}^0"]
 
     def parameters(self, namespace: str, depth: int) -> dict[str, Any]:
         """The parameters of the query."""

@@ -120,6 +120,33 @@ def test_a_kind_leaves_its_nodes(talk: MemoryGraph, kind: str, count: int) -> No
     assert {stored[hit.id] for hit in found} == {kind}
 
 
+KINDS = [
+    *(
+        "node.js",
+        "schema:Person",
+        "IT회사",
+        "회사",
+        "東京の店",
+        "Zoë",
+        "C++",
+        "C",
+        "++",
+        "the",
+        "of the",
+        "😀",
+        "x" * 300,
+    ),
+    *('a "b"', "a\\b", "a AND b", "*", "O'Brien", "3.5", "Node.JS", "nodes", " padded "),
+]
+
+
+def test_any_kind_leaves_its_nodes_and_no_others(graph: MemoryGraph) -> None:
+    for i, kind in enumerate(KINDS):
+        graph.entities.create([Entity(name=f"tea {i}", entity_type=kind, observations=[])])
+    for i, kind in enumerate(KINDS):
+        assert [hit.name for hit in graph.recall("tea", kind=kind).hits] == [f"tea {i}"]
+
+
 def test_a_verb_leaves_nodes_at_either_end_of_it(graph: MemoryGraph) -> None:
     for i in range(60):
         graph.load(f'Node(node_id="n{i}", name="tea tea", data="tea {i}");')
