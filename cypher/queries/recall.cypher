@@ -487,6 +487,6 @@ SET passage.embedding = row.vector, passage.embedding_model = $model, passage.ro
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK node:Node(namespace, id)
-WHERE node.name = row.name AND node.data = row.data
+WHERE coalesce(node.name, '') = coalesce(row.name, '') AND coalesce(node.data, '') = coalesce(row.data, '')
 SET node.embedding = row.vector, node.embedding_model = $model,
     node.home = CASE WHEN node:Item THEN node.shelf ELSE node.home END;
