@@ -50,11 +50,14 @@ CALL () {
     WITH node ORDER BY score DESC, node.id
     RETURN collect([node, node]) AS list, 'fulltext' AS source
     UNION ALL
-    CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, {limit: $depth}) YIELD node AS alias, score
+    CALL db.index.fulltext.queryNodes('alias_text', $alias_terms,
+                                     CASE WHEN $filters.node_limit IS NULL THEN {}
+                                          ELSE {limit: $filters.node_limit} END) YIELD node AS alias, score
     WHERE score > 0 AND alias.namespace = $namespace
     MATCH (alias)-[:ALIAS_OF]->(node:Node)
     WHERE coalesce(node.kind = $filters.kind, $filters.kind IS NULL)
       AND CASE WHEN $filters.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $filters.verb}]-() } END
+    WITH node, score LIMIT $depth
     WITH node, max(score) AS score
     WITH node ORDER BY score DESC, node.id
     RETURN collect([node, node]) AS list, 'fulltext' AS source

@@ -190,6 +190,23 @@ def test_vectors_are_searched_in_the_filter(graph: MemoryGraph, embedder: Embedd
     assert "harpsichord" in found[0].text
 
 
+def test_an_alias_of_the_kind_is_found_among_many_of_others(graph: MemoryGraph) -> None:
+    crowd = [{"id": f"n{i}", "kind": "thing", "alias": "tea tea tea"} for i in range(60)]
+    rows = [*crowd, {"id": "found", "kind": "person", "alias": "a lady who is called after her tea, by all in town"}]
+    graph.load('Node(node_id="other", name="Ada", data="");')
+    graph.query(
+        "UNWIND $rows AS row CREATE (:Alias {namespace: $namespace, id: row.id, name: row.alias, "
+        "namespace_token: $token})-[:ALIAS_OF]->(node:Node {namespace: $namespace, id: row.id, name: row.id, "
+        "data: '', kind: row.kind, namespace_token: $token}) "
+        "WITH node WHERE node.id = 'found' MATCH (other:Node {namespace: $namespace, id: 'other'}) "
+        "CREATE (node)-[:EDGE {namespace: $namespace, id: 'e', verb: 'knows', lemma: '', weight: 1.0}]->(other)",
+        {"rows": rows, "token": graph.scope.token},
+        write=True,
+    )
+    assert [hit.id for hit in graph.recall("tea", kind="person").hits] == ["found"]
+    assert [hit.id for hit in graph.recall("tea", verb="knows").hits][:1] == ["found"]
+
+
 def test_neighbours_are_in_the_filter_too(graph: MemoryGraph) -> None:
     say(graph, "talk", ("Ada", "I planted a quince."), ("Ben", "Why?"), ("Ada", "For the jelly."))
     assert [hit.name for hit in recall_hits(graph.scope, "quince").hits] == ["Ada", "Ben", "Ada"]
