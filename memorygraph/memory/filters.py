@@ -23,6 +23,7 @@ VERB_LOOKED_AT = 10  # the same, where too few of them have it
 FIRST_TIME = datetime(1, 1, 1, tzinfo=UTC)
 LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 ANY_TEXT = ("", LAST_TEXT)
+SHOWN_WITHOUT_KIND = "node"  # as what the queries of `entities` show nodes without a kind
 SHARED = ""
 """The home of a message that several conversations have."""
 
@@ -177,7 +178,10 @@ def check_filter(namespace: Namespace, options: Mapping[str, Any]) -> None:
         wanted: dict[str, Any] = {"conversation": None, "kind": None, "verb": None, name: options.get(name)}
         if wanted[name] is not None and not namespace.read("recall/filter-values", **wanted):
             has = {"conversation": "conversation", "kind": "node of the kind", "verb": "edge with the verb"}[name]
-            raise NotFoundError(f"no {has} `{wanted[name]}` in namespace `{namespace}`; names are matched exactly")
+            told = "names are matched exactly"
+            if wanted["kind"] == SHOWN_WITHOUT_KIND:
+                told = "entities that are shown as `node` have no kind, and are found without this filter"
+            raise NotFoundError(f"no {has} `{wanted[name]}` in namespace `{namespace}`; {told}")
 
 
 def parse_bound(name: str, value: Time | None) -> datetime | None:

@@ -235,7 +235,8 @@ WRONG: list[tuple[dict[str, Any], type[MemoryGraphError], str]] = [
     ({"role": "boss"}, MemoryGraphError, "no role `boss`: a role is one of assistant,"),
     ({"speaker": ""}, MemoryGraphError, "`speaker` is empty"),
     ({"role": "user", "kind": "person"}, MemoryGraphError, "nothing can fit"),
-    ({"kind": "unicorn"}, NotFoundError, "no node of the kind `unicorn`"),
+    ({"kind": "unicorn"}, NotFoundError, "no node of the kind `unicorn` in namespace `.*`; names are matched exactly"),
+    ({"kind": "node"}, NotFoundError, "no node of the kind `node` .*; entities that are shown as `node` have no kind"),
     ({"verb": "rides"}, NotFoundError, "no edge with the verb `rides`"),
     ({"conversation": "none"}, NotFoundError, "no conversation `none`"),
 ]
