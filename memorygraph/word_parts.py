@@ -168,7 +168,7 @@ class Terms(NamedTuple):
         segments = ([Segment("", word)] if _WITH_SIGNS.fullmatch(word) else segments_of(word) for word in words)
         for segment in chain.from_iterable(segments):
             if not segment.script:
-                text.append(segment.text)
+                text += normal_forms(segment.text)
                 parts.append(segment.text)
                 continue
             some = segment.parts[:left]
@@ -180,6 +180,17 @@ class Terms(NamedTuple):
                 text.append(segment.text)
                 parts += some
         return cls(*(list(dict.fromkeys(terms)) for terms in (text, parts, signs[:MAX_PAIRS])))
+
+
+def normal_forms(word: str) -> list[str]:
+    """A word as it is written, and with the marks on its letters joined to them and apart: the index tells these apart.
+
+    >>> len(normal_forms("tea")), len(normal_forms("café"))
+    (1, 2)
+    """
+    if word.isascii():
+        return [word]
+    return list(dict.fromkeys([word, unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word)]))
 
 
 def pairs_of(text: str) -> list[str]:

@@ -5,6 +5,7 @@ Each file of `scripts` has texts, and questions about them that use other words 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -245,7 +246,25 @@ def forget_parts_were_stored(graph: MemoryGraph) -> None:
 
 def test_english_texts_have_no_parts_and_are_searched_as_before() -> None:
     assert stored_parts("Ada's café, naïve, 5 °C 😀") is None
-    assert Terms.of(["tea", "café"]).text == ["tea", "café"]
+    assert Terms.of(["tea", "Ada's"]).text == ["tea", "Ada's"]
+
+
+@pytest.mark.parametrize("word", ["Zo\u00eb", "Zoe\u0308", "Ti\u1ebfng", "Tie\u0302\u0301ng"])
+def test_a_word_is_found_with_its_marks_in_one_sign_or_in_two(graph: MemoryGraph, word: str) -> None:
+    asked = [unicodedata.normalize(form, word) for form in ("NFC", "NFD")]
+    graph.load(f'Node(node_id="a", name="{word}", data="x"); Node(node_id="b", name="tea", data="x");')
+    [message] = say(graph, "talk", ("Ada", f"Did {word} call?"))
+    for text in asked:
+        assert [hit.id for hit in graph.search(text)] == ["a"]
+        assert {hit.id for hit in graph.recall(text).hits} == {"a", message}
+        assert [entity.name for entity in graph.entities.search(f"{text} zebra").entities] == [word]
+
+
+def test_a_long_text_with_a_mark_on_each_word_is_a_question(graph: MemoryGraph) -> None:
+    words = [f"\u1ebf{i}a\u0323\u0302" for i in range(100)]
+    graph.load(f'Node(node_id="a", name="{words[0]}", data="x");')
+    assert [hit.id for hit in graph.recall(" ".join(words)).hits] == ["a"]
+    assert [hit.id for hit in graph.search(" ".join(words))] == ["a"]
 
 
 @pytest.mark.parametrize("sign", ["漢", "カ", "한", "ก", "س", "ก\u0e49", "x漢カ한กس"])
