@@ -302,6 +302,7 @@ def test_what_was_interrupted_is_finished_by_the_next_read(graph: MemoryGraph, m
     with pytest.raises(KeyboardInterrupt):
         graph.search("word")
     monkeypatch.setattr(forgetting, "forget_next", piece)
+    assert graph.purge_expired(dry_run=True).went == {"nodes": 2}  # those on the list
     assert graph.search("word") == []
     assert graph.purge_expired().went == {"nodes": 5}
     assert graph.broken_invariants() == []

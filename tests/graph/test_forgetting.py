@@ -436,6 +436,36 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
     assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
 
 
+def killed(*_: Any) -> bool:
+    """The process ends before it forgets the first piece of a list."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", ["node", "edge", "conversation"])
+def test_a_dry_run_of_what_was_interrupted_says_what_forgetting_it_again_does(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    graph.load('Node(node_id="n", name="N", data=""); Node(node_id="o", name="O", data="");')
+    for weight in (0.25, 0.5):
+        graph.load(f'Edge(edge_id="e", from_node="n", to_node="o", verb="v", weight={weight});')
+    graph.messages("talk").append({"role": "user", "content": "Hi"})
+    forgets: dict[str, Callable[..., forgetting.Forgotten]] = {
+        "node": partial(graph.forget, "n"),
+        "edge": partial(graph.forget, "e"),
+        "conversation": partial(graph.forget_conversation, "talk"),
+    }
+    forget = forgets[kind]
+    planned = forget(dry_run=True)
+    monkeypatch.setattr(forgetting, "forget_next", killed)
+    with pytest.raises(KeyboardInterrupt):
+        forget()
+    monkeypatch.undo()
+    again = forget(dry_run=True)
+    done = forget()
+    assert planned.went == again.went == done.went
+    assert graph.broken_invariants() == []
+
+
 def test_who_is_overtaken_finishes_only_the_list_that_it_began(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
