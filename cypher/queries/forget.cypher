@@ -465,7 +465,7 @@ FOREACH (_ IN CASE WHEN before IS NULL THEN [] ELSE [1] END |
   SET former.name = before.name, former.data = before.data, former.kind = before.kind, former.verb = before.verb,
       former.name_parts = before.name_parts, former.data_parts = before.data_parts,
       former.weight = before.weight, former.from_node = before.from_node, former.to_node = before.to_node,
-      former.since = before.since
+      former.since = before.since, former.embedding = null, former.embedding_model = null
   DETACH DELETE before
 )
 FOREACH (_ IN CASE WHEN before IS NULL THEN [1] ELSE [] END | DETACH DELETE former)

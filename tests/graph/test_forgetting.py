@@ -327,6 +327,18 @@ def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGra
     assert graph.broken_invariants() == []
 
 
+def test_what_becomes_what_it_was_before_has_no_vector_of_what_was_forgotten(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data="of others");')
+    graph.load('Node(node_id="a", data="of the talk");', provenance=Provenance(conversation="talk"))
+    graph.query("MATCH (a:Node {namespace: $namespace}) SET a.embedding = [1.0], a.embedding_model = 'm'", write=True)
+    deleted = graph.delete("a").revision
+    assert deleted is not None
+    graph.forget_conversation("talk")
+    graph.undo(deleted)
+    vectors = graph.query("MATCH (a:Node {namespace: $namespace}) RETURN a.data AS data, a.embedding AS vector")
+    assert vectors == [{"data": "of others", "vector": None}]
+
+
 def test_what_a_conversation_changed_is_found_and_joined_as_before(graph: MemoryGraph) -> None:
     graph.load("".join(f'Node(node_id="{id_}", name="{id_}", data="");' for id_ in ("ada", "tea", "milk", "gone")))
     graph.load('Node(node_id="note", name="학교", data="ชา");')
