@@ -157,7 +157,8 @@ RETURN conversation.name AS name;
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
 //   at it, and the runs that were shown it;
 // - its aliases, with the former states of what was merged into it;
-// - of a former state the other ones of the same node, and the former observations of it;
+// - of a former state the other ones of the same node, and the former observations of it; where it has expired, only those
+//   before it, because another node may have its id since;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
 // - of a run what it saw and did, and of a program its runs.
@@ -188,20 +189,22 @@ CALL (forgetting, taken) {
       }
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, id: going.id})
     USING INDEX SEEK part:Former(namespace, id, until)
-    WHERE part.until IS NOT NULL AND part.of = 'node'
+    WHERE part.until IS NOT NULL AND part.of = 'node' AND (NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until)
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, from_node: going.id})
     USING INDEX SEEK part:Former(namespace, from_node)
+    WHERE NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, to_node: going.id})
     USING INDEX SEEK part:Former(namespace, to_node)
+    WHERE NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until
     RETURN part
     UNION
     WITH forgetting, going WHERE going:Former AND going.of = 'edge' AND going.verb = 'observed'

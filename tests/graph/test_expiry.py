@@ -197,6 +197,26 @@ def test_who_is_added_again_after_expiring_is_new(graph: MemoryGraph) -> None:
     assert graph.expiry("Ada").expires_at is None
 
 
+def test_who_is_created_again_before_a_deleted_one_expires_keeps_its_own_history(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="o", name="O", data=""); Node(node_id="n", name="N", data="first");')
+    graph.load('Edge(edge_id="e", from_node="n", to_node="o", verb="first", weight=1);')
+    graph.expire("n", after=HOUR)
+    graph.delete("n")
+    graph.load('Node(node_id="n", name="N", data="second");')
+    graph.load('Edge(edge_id="f", from_node="n", to_node="o", verb="second", weight=1);')
+    changed = graph.load('Node(node_id="n", data="third"); Edge(edge_id="f", verb="third");').revision
+    let_expire(graph)
+    assert [change.after for change in graph.history("n")] == [
+        {"name": "N", "data": "second"},
+        {"name": "N", "data": "third"},
+    ]
+    assert contents_with(graph, "first") == []
+    assert changed is not None
+    graph.undo(changed)
+    assert (graph.node("n").data, graph.edge("f").verb) == ("second", "second")
+    assert graph.broken_invariants() == []
+
+
 def test_what_is_changed_before_its_time_keeps_it(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="a", name="A", data="");')
     at = graph.expire("a", after=HOUR).expires_at
