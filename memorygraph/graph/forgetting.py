@@ -331,6 +331,7 @@ def sweep(state: ForgettingState) -> bool:
             state.went["edges"] += row["edges"]
             state.went["former states"] += row.get("formers", 0)
             state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
+            state.run("list-unobserved", ids=row.get("ends", []))  # what others have joined to a node on the list since
             return True
     if entries := state.run("delete-entries", limit=EDGES_PER_TRANSACTION)["entries"]:
         state.went["statements of thoughts"] += entries
