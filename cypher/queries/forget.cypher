@@ -157,7 +157,8 @@ RETURN conversation.name AS name;
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
 //   at it, and the runs that were shown it;
 // - its aliases, with the former states of what was merged into it;
-// - of a former state the other ones of the same node, and the former observations of it;
+// - of a former state the other ones of the same node, and the former observations of it; where it has expired, only those
+//   before it, because another node may have its id since;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
 // - of a run what it saw and did, and of a program its runs.
@@ -188,20 +189,22 @@ CALL (forgetting, taken) {
       }
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, id: going.id})
     USING INDEX SEEK part:Former(namespace, id, until)
-    WHERE part.until IS NOT NULL AND part.of = 'node'
+    WHERE part.until IS NOT NULL AND part.of = 'node' AND (NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until)
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, from_node: going.id})
     USING INDEX SEEK part:Former(namespace, from_node)
+    WHERE NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, to_node: going.id})
     USING INDEX SEEK part:Former(namespace, to_node)
+    WHERE NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until
     RETURN part
     UNION
     WITH forgetting, going WHERE going:Former AND going.of = 'edge' AND going.verb = 'observed'
@@ -465,7 +468,7 @@ FOREACH (_ IN CASE WHEN before IS NULL THEN [] ELSE [1] END |
   SET former.name = before.name, former.data = before.data, former.kind = before.kind, former.verb = before.verb,
       former.name_parts = before.name_parts, former.data_parts = before.data_parts,
       former.weight = before.weight, former.from_node = before.from_node, former.to_node = before.to_node,
-      former.since = before.since
+      former.since = before.since, former.embedding = null, former.embedding_model = null
   DETACH DELETE before
 )
 FOREACH (_ IN CASE WHEN before IS NULL THEN [1] ELSE [] END | DETACH DELETE former)
@@ -650,23 +653,24 @@ WITH collect(id) AS ids, collect(DISTINCT since) AS revisions
 RETURN size(ids) AS edges, revisions;
 
 // name: delete-edges
-// Delete edges at nodes on the list, with their former states. Parameters: namespace, forgetting, limit.
+// Delete edges at nodes on the list, with their former states; `ends` are their nodes. Parameters: namespace, forgetting,
+// limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Node)-[edge:EDGE]-()
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WITH DISTINCT edge LIMIT $limit
-WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since
+WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since, startNode(edge).id AS from_id, endNode(edge).id AS to_id
 DELETE edge
-WITH collect(id) AS ids, collect(DISTINCT since) AS revisions
+WITH collect(id) AS ids, collect(DISTINCT since) AS revisions, collect(DISTINCT from_id) + collect(DISTINCT to_id) AS ends
 CALL (ids) {
   UNWIND ids AS id
   MATCH (former:Former {namespace: $namespace, id: id})
   USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until IS NOT NULL AND former.of = 'edge'
-  WITH former, [former.since, former.until] AS ends
+  WITH former, [former.since, former.until] AS lasted
   DETACH DELETE former
-  RETURN count(*) AS formers, collect(ends) AS ends
+  RETURN count(*) AS formers, collect(lasted) AS lasted
 }
-RETURN size(ids) AS edges, formers, revisions + reduce(all = [], each IN ends | all + each) AS revisions;
+RETURN size(ids) AS edges, formers, ends, revisions + reduce(all = [], each IN lasted | all + each) AS revisions;
 
 // name: delete-entries
 // Delete statements of contexts on the list. Parameters: namespace, forgetting, limit.
@@ -677,10 +681,32 @@ DETACH DELETE entry
 RETURN count(entry) AS entries;
 
 // name: delete-listed
-// Delete some of what is on the list, but messages. Parameters: namespace, forgetting, limit.
+// Delete some of what is on the list, but messages. What others have changed of a node since the list was begun comes on it
+// with its former states, in the transaction that deletes the node. Parameters: namespace, forgetting, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)
 WHERE NOT going:Message AND NOT going:Version
 WITH forgetting, going LIMIT $limit
+CALL (forgetting, going) {
+  WITH forgetting, going WHERE going:Node
+  CALL (forgetting, going) {
+    MATCH (former:Former {namespace: $namespace, id: going.id})
+    USING INDEX SEEK former:Former(namespace, id, until)
+    WHERE former.until > forgetting.until AND former.of = 'node'
+    RETURN former
+    UNION ALL
+    MATCH (former:Former {namespace: $namespace, from_node: going.id})
+    USING INDEX SEEK former:Former(namespace, from_node)
+    WHERE former.until > forgetting.until
+    RETURN former
+    UNION ALL
+    MATCH (former:Former {namespace: $namespace, to_node: going.id})
+    USING INDEX SEEK former:Former(namespace, to_node)
+    WHERE former.until > forgetting.until
+    RETURN former
+  }
+  MERGE (forgetting)-[:FORGETS]->(former)
+  RETURN count(*) AS changed
+}
 WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,
      CASE WHEN going:Run THEN going.id END AS run, CASE WHEN going:Program THEN going.file END AS file
 DETACH DELETE going

@@ -160,8 +160,8 @@ def forget_for_good(
     if dry_run:
 
         def try_all(transaction: NamespaceTransaction) -> Forgotten:
-            begin(transaction)
-            while (state := lock_list(transaction, forgetting, load)) and forget_piece(state):
+            recorded = str(begin(transaction))  # of a list that an interrupted process has left, it is an earlier load
+            while (state := lock_list(transaction, forgetting, recorded)) and forget_piece(state):
                 state.save()
             assert state is not None  # noqa: S101 - only `finish` deletes the list
             count_kept(state)
@@ -331,6 +331,7 @@ def sweep(state: ForgettingState) -> bool:
             state.went["edges"] += row["edges"]
             state.went["former states"] += row.get("formers", 0)
             state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
+            state.run("list-unobserved", ids=row.get("ends", []))  # what others have joined to a node on the list since
             return True
     if entries := state.run("delete-entries", limit=EDGES_PER_TRANSACTION)["entries"]:
         state.went["statements of thoughts"] += entries

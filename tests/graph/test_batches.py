@@ -129,6 +129,28 @@ def test_a_complete_load_starts_anew_the_next_time(graph: MemoryGraph, tmp_path:
     assert (report.resumed_after, report.statements, report.nodes_created) == (0, 10, 1)
 
 
+def test_a_complete_load_forgets_where_runs_with_batches_of_another_size_stopped(
+    graph: MemoryGraph, tmp_path: Path
+) -> None:
+    path = _file(tmp_path, _program(6))
+    with pytest.raises(KeyboardInterrupt):
+        graph.load_file(path, batch=4, progress=_stop)
+    with pytest.raises(KeyboardInterrupt):
+        graph.load_file(path, batch=3, restart=True, progress=_stop)
+    assert graph.query("MATCH (c:Checkpoint {namespace: $namespace}) RETURN c.statements AS n") == [{"n": 3}]
+    with pytest.raises(KeyboardInterrupt):
+        graph.load_file(path, batch=4, progress=_stop)
+    graph.load_file(path, batch=5, restart=True)
+    graph.delete("n0")
+    report = graph.load_file(path, batch=5)
+    assert (report.resumed_after, report.nodes_created, graph.node("n0").name) == (0, 1, "N0")
+
+
+def _stop(_: int) -> None:
+    """Stop a load when its first batch is stored."""
+    raise KeyboardInterrupt
+
+
 def test_restart_begins_at_the_first_statement(graph: MemoryGraph, tmp_path: Path) -> None:
     broken = _file(tmp_path, _program(5) + 'Node(node_id="x", data="no name");')
     for restart, resumed in ((False, 0), (False, 10), (True, 0)):

@@ -66,6 +66,8 @@ _VALUES: dict[str, Any] = {
     "facts": "EDGE",
     "until": 1,
     "revisions": [1],
+    "formers": ["a"],
+    "programs": ["a"],
     "time": None,
     **dict.fromkeys(("milliseconds", "lead", "most_nodes", "most_hits", "most_ends"), 1),
     **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),

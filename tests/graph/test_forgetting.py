@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from memorygraph.cli import cli
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory.values import Entity, ObservationDeletion
+from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
 from tests.graph.test_deletions import THOUGHT
@@ -327,6 +328,18 @@ def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGra
     assert graph.broken_invariants() == []
 
 
+def test_what_becomes_what_it_was_before_has_no_vector_of_what_was_forgotten(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data="of others");')
+    graph.load('Node(node_id="a", data="of the talk");', provenance=Provenance(conversation="talk"))
+    graph.query("MATCH (a:Node {namespace: $namespace}) SET a.embedding = [1.0], a.embedding_model = 'm'", write=True)
+    deleted = graph.delete("a").revision
+    assert deleted is not None
+    graph.forget_conversation("talk")
+    graph.undo(deleted)
+    vectors = graph.query("MATCH (a:Node {namespace: $namespace}) RETURN a.data AS data, a.embedding AS vector")
+    assert vectors == [{"data": "of others", "vector": None}]
+
+
 def test_what_a_conversation_changed_is_found_and_joined_as_before(graph: MemoryGraph) -> None:
     graph.load("".join(f'Node(node_id="{id_}", name="{id_}", data="");' for id_ in ("ada", "tea", "milk", "gone")))
     graph.load('Node(node_id="note", name="학교", data="ชา");')
@@ -434,6 +447,83 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
     assert graph.forget_conversation("talk").went == complete.went
     assert graph.broken_invariants() == []
     assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
+
+
+def killed(*_: Any) -> bool:
+    """The process ends before it forgets the first piece of a list."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", ["node", "edge", "conversation"])
+def test_a_dry_run_of_what_was_interrupted_says_what_forgetting_it_again_does(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    graph.load('Node(node_id="n", name="N", data=""); Node(node_id="o", name="O", data="");')
+    for weight in (0.25, 0.5):
+        graph.load(f'Edge(edge_id="e", from_node="n", to_node="o", verb="v", weight={weight});')
+    graph.messages("talk").append({"role": "user", "content": "Hi"})
+    forgets: dict[str, Callable[..., forgetting.Forgotten]] = {
+        "node": partial(graph.forget, "n"),
+        "edge": partial(graph.forget, "e"),
+        "conversation": partial(graph.forget_conversation, "talk"),
+    }
+    forget = forgets[kind]
+    planned = forget(dry_run=True)
+    monkeypatch.setattr(forgetting, "forget_next", killed)
+    with pytest.raises(KeyboardInterrupt):
+        forget()
+    monkeypatch.undo()
+    again = forget(dry_run=True)
+    done = forget()
+    assert planned.went == again.went == done.went
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_what_others_change_of_a_node_while_it_is_forgotten_is_forgotten_with_it(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    graph.load('Node(node_id="Ada", name="Ada", data="Quillon"); Node(node_id="near", name="N", data="");')
+    graph.load('Edge(edge_id="e", from_node="near", to_node="Ada", verb="Quillon", weight=0.5);')
+    graph.load('Node(node_id="Ada", data="Quillon, too");')
+    monkeypatch.setattr(forgetting, "ELEMENTS_PER_TRANSACTION", 1)
+    piece, left = forgetting.forget_next, before
+
+    def after_another(*list_: Any) -> bool:
+        nonlocal left
+        left -= 1
+        if left == -1 and graph.scope.read("read/node", id="Ada"):
+            graph.load('Node(node_id="Ada", data="Marisol");')
+            graph.load('Node(node_id="Ada", data="");')
+            with suppress(NotFoundError):  # it may be forgotten by then
+                graph.delete("e")
+            graph.load('Edge(edge_id="f", from_node="Ada", to_node="near", verb="Marisol", weight=0.5);')
+            graph.entities.observe([Observations(entity_name="Ada", contents=["Marisol"])])
+        return piece(*list_)
+
+    monkeypatch.setattr(forgetting, "forget_next", after_another)
+    graph.forget("Ada")
+    assert [contents_with(graph, word) for word in NAMES] == [[], []]
+    assert graph.broken_invariants() == []
+
+
+def test_who_is_created_while_one_of_its_id_is_forgotten_stays(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = forgetting.finish
+
+    def finish_after_another(*list_: Any) -> forgetting.Forgotten:
+        graph.load('Node(node_id="a", name="A", data="new");')
+        graph.load('Node(node_id="a", data="newer");')
+        return finish(*list_)
+
+    monkeypatch.setattr(forgetting, "finish", finish_after_another)
+    graph.load('Node(node_id="a", name="A", data="old");')
+    graph.forget("a")
+    assert [change.after for change in graph.history("a")] == [
+        {"name": "A", "data": "new"},
+        {"name": "A", "data": "newer"},
+    ]
 
 
 def test_who_is_overtaken_finishes_only_the_list_that_it_began(
