@@ -53,10 +53,10 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
     try:
         result = engine.run()
     except KeyboardInterrupt as error:
-        if engine.main is None:  # nothing of it is stored
+        if not engine.begun:  # nothing of it is stored
             raise
-        engine.tell("interrupted")
-        done = [step for step in all_steps(engine.main.result()) if step.completed]
+        steps = all_steps(engine.main.result()) if engine.main else []  # none in a `do` before the first node
+        done = [step for step in steps if step.completed]
         raise RunInterrupted(str(engine.run_id), len(done), resumable=True) from error
     failure = result.failure
     if isinstance(failure, ScriptError):

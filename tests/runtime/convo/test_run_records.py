@@ -18,7 +18,8 @@ from memorygraph import (
     execute_convo_graph,
 )
 from memorygraph.languages import parse
-from memorygraph.runtime.runs import RunResult
+from memorygraph.runtime.convo.scene import Surroundings
+from memorygraph.runtime.runs import RunInterrupted, RunResult
 from memorygraph.scripted.replies import Failure, Request
 from tests.runtime.convo.model import scripted
 from tests.runtime.convo.test_engine_review import FOLDER, POSITIVE, REVIEW, SOURCE
@@ -211,6 +212,34 @@ def test_a_bound_controller_goes_on_with_a_stored_run(graph: MemoryGraph) -> Non
     assert (result.value, result.run) == ("two", failed.run)
     with pytest.raises(MemoryGraphError, match="give its graph"):
         execute_convo_graph(TWO, resume=str(failed.run))
+
+
+def test_a_conversation_that_is_left_in_the_middle_can_be_resumed(graph: MemoryGraph) -> None:
+    with scripted(["one"]), Conversation(TWO, graph=graph, summary=False) as conversation:
+        conversation.complete()
+    assert graph.runs()[0].status == "failed"
+    with scripted(["two"]):
+        result = graph.convo(TWO, resume="last").run()
+    assert (result.value, result.run, graph.runs()[0].status) == ("two", conversation.result.run, "done")
+
+
+@pytest.mark.parametrize("run", [lambda graph: graph.run(TWO, language="convo"), lambda graph: graph.convo(TWO).run()])
+def test_a_run_that_its_user_stops_before_the_first_node_is_stored_as_stopped(
+    graph: MemoryGraph, run: Callable[[MemoryGraph], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: Any, **__: Any) -> None:  # as Ctrl-C does in a `do` before the first node
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Surroundings, "find_start", stop)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            run(graph)
+    [info] = graph.runs()
+    assert info.status == "stopped"
+    if isinstance(stopped.value, RunInterrupted):
+        assert (stopped.value.run, stopped.value.done, stopped.value.resumable) == (info.id, 0, True)
+    with scripted(["one", "two"]):
+        assert graph.run(TWO, language="convo", resume="last").run == info.id
 
 
 def test_a_controller_that_is_never_run_keeps_nothing(graph: MemoryGraph) -> None:
