@@ -18,6 +18,7 @@ from memorygraph import (
     execute_convo_graph,
 )
 from memorygraph.languages import parse
+from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.convo.scene import Surroundings
 from memorygraph.runtime.runs import RunInterrupted, RunResult
 from memorygraph.scripted.replies import Failure, Request
@@ -150,6 +151,14 @@ def test_a_text_that_looks_like_json_stays_a_text(graph: MemoryGraph) -> None:
         result = graph.run("> node a\n> user\nHi\n> nodeEnd\n> goto a", '{"a": 1}', language="convo")
     stored = graph.stored_run(result.run)
     assert (stored.value, stored.input) == ("[1]", '{"a": 1}')
+
+
+@pytest.mark.parametrize("given", [2**63 - 1, 2**63, -(2**63), 98765432109876543210, True])
+def test_a_whole_number_of_any_size_is_stored(graph: MemoryGraph, given: int) -> None:
+    result = graph.run("> node a\n> same(x: any) -> (x)\n> nodeEnd\n> goto a", given, language="convo")
+    stored = graph.stored_run(result.run)
+    assert (stored.status, stored.input, stored.value, stored.steps) == ("done", given, given, result.steps)
+    assert not Journal(result.run).path.exists()
 
 
 TWO = "> user\nHello\n@to b\n> node a\n> user\nA {{input}}\n> node b\n> user\nB {{input}}\n> nodeEnd\n> goto a"
