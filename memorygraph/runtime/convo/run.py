@@ -13,9 +13,12 @@ from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
 from memorygraph.runtime.convo.graph_checks import find_graph_problems
 from memorygraph.runtime.convo.imports import resolve_imports
+from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.convo.prompts import HIDDEN
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, messages_of_steps, summary_messages
 from memorygraph.runtime.convo.store import (
+    DONE,
+    RUNNING,
     ConvoRunStore,
     StoredConvoRun,
     find_interrupted_run,
@@ -105,7 +108,7 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     listener = given.get("listener")
     given["listener"] = ListenerGroup(store, *([listener] if listener else []))
     if stored is not None:
-        given |= {"input": stored.input, "resume": store.resumed}
+        given |= {"input": stored.input, "resume": stored.steps}
     return Engine(program, **given, run_id=store.id, conversation=store.conversation)
 
 
@@ -146,10 +149,14 @@ def require_run_of(source: Source, run: StoredConvoRun) -> None:
 
 def find_resumable(namespace: Namespace, source: Source, resume: str) -> StoredConvoRun:
     """Find the run to go on with, which must be one of this program that has not ended."""
-    stored = find_run(namespace, find_interrupted_run(namespace, source) if resume == LAST else resume)
+    id_ = find_interrupted_run(namespace, source) if resume == LAST else resume
+    running = Journal(id_).is_locked()  # before its steps are read: afterwards they are those of its end
+    stored = find_run(namespace, id_)
     require_run_of(source, stored)
-    if stored.status == "done":
+    if stored.status == DONE:
         raise ConflictError(f"the run `{stored.id}` is done; there is nothing to go on with")
+    if running:
+        raise ConflictError(RUNNING.format(stored.id))
     return stored
 
 

@@ -44,6 +44,10 @@ from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.runs import RunWriter, stored_properties, typed_property
 
 DELETED_AT_ONCE = 5000
+DONE = "done"
+RUNNING = (
+    "the run `{}` is still running; resume it when it has ended, or end it before (Ctrl-C, or `dispose` in Python)"
+)
 
 
 @dataclass(eq=False)
@@ -54,7 +58,7 @@ class ConvoRunStore(RunListener):
     program: ConvoProgram
     properties: dict[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=lambda: uuid4().hex)
-    resumed: list[ConvoStep] = field(default_factory=list)  # the steps of the run before it was interrupted
+    resumed: list[ConvoStep] | None = None  # the steps of a run that was interrupted; None for a new run
 
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"
@@ -63,22 +67,41 @@ class ConvoRunStore(RunListener):
         self._writer = RunWriter(f"the run {self.id}")
         self._recorder = Recorder(self.namespace, self.conversation)
         self._said = RunConversation(self.namespace, self.id, self.conversation)
-        self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed)}
+        self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed or ())}
         self._answers: dict[tuple[str, int], list[str]] = {}
         self._latest: dict[tuple[str, int], Query] = {}
+        self._begun = False  # the run is ours to write
 
     def started(self, graph: NodeGraph) -> None:  # noqa: ARG002
-        """Write the definition and the run, before anything of it happens."""
+        """Write the definition and the run, before anything of it happens.
+
+        Raises:
+            GraphFailure: the run lives elsewhere, or has gone on there.
+        """
+        self.take()
         begin = self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(self.properties))
         join = self.namespace.query("convo/join-graph", run=self.id, graph=self.graph)
         self.write(compile_graph(self.program, self.namespace.name), begin, join)
-        for step in self.resumed:
+        for step in self.resumed or ():
             self.keep(step)
+
+    def take(self) -> None:
+        """Take the run for this process; one that is resumed must be as it was read."""
+        if not self._journal.lock():
+            raise GraphFailure(RUNNING.format(self.id), "running")
+        if self.resumed is not None:
+            now = find_run(self.namespace, self.id)
+            if now.status == DONE or [*map(write_state, now.steps)] != [*map(write_state, self.resumed)]:
+                message = (
+                    f"the run `{self.id}` has gone on elsewhere since it was read; resume it again if it is not done"
+                )
+                raise GraphFailure(message, "running")
+        self._begun = True
 
     def conversation_read(self, messages: list[TranscriptEntry]) -> None:
         """Store what was said before the first step, and in the steps before the run was interrupted."""
         self._said.begin(messages)
-        for step in self.resumed:
+        for step in self.resumed or ():
             if step.completed:
                 self.keep_messages(step)
 
@@ -101,7 +124,15 @@ class ConvoRunStore(RunListener):
         self.keep_messages(step)
 
     def ended(self, result: ConvoGraphResult) -> None:
-        """Write how the run ended, and wait until everything is written."""
+        """Write how the run ended, wait until everything is written, and let others have the run."""
+        whole = False
+        try:
+            whole = self._begun and self.write_end(result)
+        finally:
+            self._journal.close(remove=whole)
+
+    def write_end(self, result: ConvoGraphResult) -> bool:
+        """Write how the run ended, with the step at which it failed, and tell whether everything is written."""
         if not result.success and result.steps:
             with suppress(GraphFailure):  # a step that cannot be written is why the run failed
                 self.keep(result.steps[-1])
@@ -111,7 +142,7 @@ class ConvoRunStore(RunListener):
         summed_up = result.messages[len(messages_of_steps(result.steps)) :]
         self._writer.put(lambda: self._said.end(summed_up))
         end = {
-            "status": "done" if result.success else "failed",
+            "status": DONE if result.success else "failed",
             **typed_property("value", to_plain(result.value)),
             "summary": result.summary,
             "error": result.error,
@@ -120,13 +151,14 @@ class ConvoRunStore(RunListener):
         query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(end))
         self._writer.put(lambda: self.write(query))
         self._writer.close()
-        self._journal.close(remove=not self._writer.failed)
+        return not self._writer.failed
 
     def interrupted(self) -> None:
-        """Write that the user has stopped the run, and wait until everything is written that has happened so far."""
+        """Write that the user has stopped the run, and all that has happened so far; then others may have the run."""
         query = self.namespace.query("runs/end-run", id=self.id, properties={"status": "stopped"})
         self._writer.put(lambda: self.write(query))
         self._writer.wait()
+        self._journal.close(remove=False)
 
     def keep(self, step: ConvoStep) -> None:
         """Store the state of a step: in the journal now, and in Neo4j soon, where the latest state counts."""
@@ -227,11 +259,15 @@ def write_state(step: ConvoStep) -> str:
 
 
 def find_interrupted_run(namespace: Namespace, source: Source) -> str:
-    """Find the latest run of a program that has not ended; give its id."""
-    rows = namespace.read("convo/broken-run", graph=program_id(source))
-    if not rows:
-        raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted")
-    return str(rows[0]["id"])
+    """Find the latest run of a program that was interrupted, and that nobody runs on this machine; give its id."""
+    running: list[str] = []
+    while rows := namespace.read("convo/broken-run", graph=program_id(source), running=running):
+        id_ = str(rows[0]["id"])
+        if not Journal(id_).is_locked():
+            return id_
+        running.append(id_)
+    still = f"; `{running[0]}` is still running" if running else ""
+    raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted{still}")
 
 
 def find_latest_run(namespace: Namespace, source: Source) -> str:

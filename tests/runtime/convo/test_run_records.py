@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from memorygraph import (
+    ConflictError,
     Conversation,
     ConvoGraphController,
     MemoryGraph,
@@ -20,6 +22,7 @@ from memorygraph import (
 from memorygraph.languages import parse
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.convo.scene import Surroundings
+from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.runs import RunInterrupted, RunResult
 from memorygraph.scripted.replies import Failure, Request
 from tests.runtime.convo.model import scripted
@@ -249,6 +252,50 @@ def test_a_run_that_its_user_stops_before_the_first_node_is_stored_as_stopped(
         assert (stopped.value.run, stopped.value.done, stopped.value.resumable) == (info.id, 0, True)
     with scripted(["one", "two"]):
         assert graph.run(TWO, language="convo", resume="last").run == info.id
+
+
+def test_a_run_that_is_running_is_not_resumed(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        earlier = graph.convo(TWO).run()
+    with scripted(["one", "two"]):
+        conversation = Conversation(TWO, graph=graph, summary=False)
+        conversation.complete()
+        running = graph.runs(1)[0].id
+        with pytest.raises(ConflictError, match="is still running"):
+            graph.run(TWO, language="convo", resume=running)
+        # The `last` that was interrupted is an earlier one.
+        assert graph.run(TWO, language="convo", resume="last").run == earlier.run
+        with pytest.raises(NotFoundError, match=f"was interrupted; `{running}` is still running"):
+            graph.run(TWO, language="convo", resume="last")
+        conversation.dispose()
+    with scripted(["two"]):
+        assert graph.run(TWO, language="convo", resume="last").run == running
+    assert list(Journal(running).path.parent.glob(f".{running}*")) == []
+
+
+def test_a_run_is_resumed_only_as_it_was_read(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        graph.convo(TWO).run()
+    one, other, third = (graph.convo(TWO, resume="last") for _ in range(3))
+    with scripted(["two"]) as model:
+        assert one.conversation.complete().step.node == "a"
+        with pytest.raises(GraphFailure, match="is still running"):
+            other.conversation.complete()
+        assert one.run().value == "two"
+        assert third.run().code == "running"
+        assert len(model.requests) == 1
+    assert graph.runs()[0].status == "done"
+
+
+def test_what_was_resumed_and_never_begun_can_be_resumed_again(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        failed = graph.convo(TWO).run()
+    journal = Journal(str(failed.run))
+    journal.append(json.dumps(failed.steps[0].as_dict() | {"output": "ONE"}))  # the database did not come to it
+    Conversation(TWO, graph=graph, resume="last").dispose()
+    with scripted(["two"]):
+        result = graph.convo(TWO, resume="last").run()
+    assert [step.output for step in result.steps] == ["ONE", "two"]
 
 
 def test_a_controller_that_is_never_run_keeps_nothing(graph: MemoryGraph) -> None:
