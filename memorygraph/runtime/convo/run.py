@@ -181,7 +181,7 @@ def open_store(
 
 def all_steps(result: ConvoGraphResult) -> list[ConvoStep]:
     """The steps of the first branch, and then of the forks."""
-    return [*result.steps, *(step for fork in result.forks for step in all_steps(fork))]
+    return [step for branch in result.branches() for step in branch.steps]
 
 
 def step_event(step: ConvoStep) -> Event:

@@ -132,12 +132,13 @@ class ConvoRunStore(RunListener):
             self._journal.close(remove=whole)
 
     def write_end(self, result: ConvoGraphResult) -> bool:
-        """Write how the run ended, with the step at which it failed, and tell whether everything is written."""
-        if not result.success and result.steps:
-            with suppress(GraphFailure):  # a step that cannot be written is why the run failed
-                self.keep(result.steps[-1])
-                if not result.steps[-1].completed:
-                    self.keep_messages(result.steps[-1])
+        """Write how the run ended, with the steps at which it failed, and tell whether everything is written."""
+        for branch in () if result.success else result.branches():
+            for step in branch.steps[-1:]:
+                with suppress(GraphFailure):  # a step that cannot be written is why the run failed
+                    self.keep(step)
+                    if not step.completed:
+                        self.keep_messages(step)
         # After those of the steps come the messages of the summary.
         summed_up = result.messages[len(messages_of_steps(result.steps)) :]
         self._writer.put(lambda: self._said.end(summed_up))

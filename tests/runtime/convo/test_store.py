@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from memorygraph import ConflictError, MemoryGraph, NotFoundError, ScriptError
+from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.convo.journal import Journal
-from memorygraph.scripted.replies import Request
+from memorygraph.scripted.replies import Failure, Request
 from tests.conftest import EXAMPLES, empty_namespace
 from tests.examples import mostly_slow
 from tests.runtime.convo.model import scripted, tool
@@ -349,3 +349,18 @@ def test_a_fork_is_stored_as_branches_of_the_chain_and_of_the_message_graph(grap
     versions = graph.messages(result.conversation).versions()
     answers = {graph.messages(result.conversation).checkout(version)[-1]["content"] for version in versions}
     assert answers == {"S", "L", "R"}
+
+
+def test_a_step_at_which_a_fork_fails_is_stored_with_its_error(graph: MemoryGraph) -> None:
+    def reply(request: Request) -> str | Failure:
+        return Failure(401, "no") if "Right" in request.prompt else "fine"
+
+    with scripted(reply), pytest.raises(MemoryGraphError):
+        graph.run(FORK, "x", language="convo")
+    rows = graph.query("MATCH (s:Step {namespace: $namespace}) RETURN s.node AS node, s.error AS error ORDER BY node")
+    assert [(row["node"], row["error"] is None) for row in rows] == [("left", True), ("right", False), ("start", True)]
+    contents = [message["content"] for message in graph.messages(f"run-{graph.runs()[0].id}")]
+    assert contents == ["x", "Start x", "fine", "Left fine", "fine"]
+    with scripted(["R"]) as model:
+        result = graph.run(FORK, language="convo", resume="last")
+    assert ({step["node"] for step in result.steps}, len(model.requests)) == ({"start", "left", "right"}, 1)
