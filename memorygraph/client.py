@@ -1204,7 +1204,8 @@ class MemoryGraph:
         """Delete a namespace with its graph, its history, conversations, programs and runs; returns what it held.
 
         A large one takes several transactions. A drop that was interrupted is finished by dropping again; until then
-        the namespace is listed as `dropping`. A dry run only returns what would go.
+        the namespace is listed as `dropping`. What files of this machine hold of it goes as well: journals of runs,
+        records that wait to be written, and opened pages. A dry run only returns what would go.
 
         Raises:
             NotFoundError: there is no such namespace.
@@ -1217,7 +1218,10 @@ class MemoryGraph:
         held = find_namespace(dropped)
         if dry_run:
             return held
+        recorder = Recorder(dropped, "")  # refuses the home of another user, before anything goes
         begin_drop(dropped)
+        clear_files(dropped, (), [row["id"] for row in dropped.read("runs/run-ids")])
+        recorder.forget_waiting()
         drop_runs(dropped)
         drop_graphs(dropped)
         drop_threads(dropped)

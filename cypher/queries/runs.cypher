@@ -82,6 +82,12 @@ RETURN properties(run).trace AS trace, COLLECT {
   ORDER BY generated.order
 } AS generations;
 
+// name: run-ids
+// The ids of all runs of a namespace, by which files of this machine are found. Parameters: namespace.
+MATCH (run:Run {namespace: $namespace})
+WHERE run.id IS NOT NULL
+RETURN run.id AS id;
+
 // name: drop-runs
 // Delete some of a namespace's runs with what they saw; run until nothing is left. Parameters: namespace, limit.
 CALL () {

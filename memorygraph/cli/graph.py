@@ -306,7 +306,8 @@ def drop_namespaces_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run
     """Delete a namespace and all it holds: graph, history, conversations, programs and runs.
 
     What it holds is said before. A large one takes several transactions; a drop that was interrupted is finished by
-    the same command. Nodes that raw Cypher made stay, whatever their property `namespace`.
+    the same command. Nodes that raw Cypher made stay, whatever their property `namespace`. What this machine keeps of
+    it goes as well: journals of runs, and records that wait to be written.
     """
     held = describe_namespace(graph.drop_namespace(name, dry_run=True))
     output.say(f"namespace {name} holds {held}")

@@ -17,7 +17,7 @@ import time
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -130,6 +130,11 @@ class Recorder:
             written = sum(self._flush_one(path) for path in self.spool.waiting())
         self._failing = False
         return written
+
+    def forget_waiting(self) -> int:
+        """Remove every record of the namespace that waits for this database or was refused, and return how many."""
+        database = self._database_id()
+        return self.spool.remove_all(lambda record: may_be_of_database(record, database))
 
     @property
     def waiting(self) -> int:
@@ -367,18 +372,22 @@ class Spool:
         self._sending.discard(path)
 
     def forget(self, conversations: Collection[str]) -> int:
-        """Remove the records of conversations, also those that were refused, and return how many these were.
+        """Remove the records of conversations, as `remove_all` does."""
+        return self.remove_all(lambda record: names_conversation(record, conversations))
+
+    def remove_all(self, wanted: Callable[[bytes], bool]) -> int:
+        """Remove the wanted records, also those that were refused, and return how many these were.
 
         What another process is sending just now, it will store.
         """
-        forgotten = 0
+        removed = 0
         for path in [*self.folder.glob("*"), *self.refused_folder.glob("*")]:
             if path.suffix in (WAITS, ".part") or (path.suffix == SENDING and self._is_left(path)):
                 with suppress(FileNotFoundError):
-                    if names_conversation(path.read_bytes(), conversations):
+                    if wanted(path.read_bytes()):
                         path.unlink()
-                        forgotten += 1
-        return forgotten
+                        removed += 1
+        return removed
 
     def _write_draft(self, name: str, record: Mapping[str, Any], *, durable: bool) -> Path:
         """Write a record under a temporary name."""
@@ -455,6 +464,18 @@ def names_conversation(record: bytes, conversations: Collection[str]) -> bool:
     except (ValueError, TypeError, AttributeError):
         known = [name + suffix for name in conversations for suffix in ("", CALLS_SUFFIX)]
         return any(f'"conversation": {json.dumps(name)}'.encode() in record for name in known)
+
+
+def may_be_of_database(record: bytes, database: str) -> bool:
+    """Tell whether a record waits for this database, or does not say for which one.
+
+    >>> may_be_of_database(b'{"database": "another"}', "this"), may_be_of_database(b'{"database": "thi', "this")
+    (False, True)
+    """
+    try:
+        return parse_stored_json(record).get("database") in (None, database)
+    except (ValueError, TypeError, AttributeError):
+        return True
 
 
 def new_name() -> str:

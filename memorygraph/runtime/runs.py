@@ -252,14 +252,21 @@ def stored_properties(properties: dict[str, Any]) -> dict[str, Any]:
 
 def typed_property(name: str, value: Any) -> dict[str, Any]:
     """A property with a second one, `NAME_json`: whether it is JSON text, which a text could look like."""
-    return {name: value, f"{name}_json": not isinstance(value, (str, bool, int, float, type(None)))}
+    return {name: value, f"{name}_json": not (isinstance(value, str) or is_plain(value))}
 
 
 def stored_property(value: Any) -> Any:
     """A value as Neo4j keeps it."""
-    if value is None or isinstance(value, (bool, int, float)):
+    if is_plain(value):
         return value
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return [item.encode("utf-8", "replace").decode("utf-8") for item in value]
     text = value if isinstance(value, str) else compact(value)
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def is_plain(value: Any) -> bool:
+    """Whether Neo4j has a type for a value that is no text: its whole numbers have 64 bits."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return value is None or isinstance(value, float)

@@ -25,7 +25,7 @@ _VALUES: dict[str, Any] = {
     "properties": {},
     "items": [],
     "lemmas": {},
-    **{name: list[str]() for name in ("messages", "values", "holds")},
+    **{name: list[str]() for name in ("messages", "values", "holds", "running")},
     "limit": 1,
     "skip": 1,
     "start": 1,

@@ -7,6 +7,7 @@ heard, a run that was interrupted can be resumed without repeating any call. Sou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -168,6 +169,7 @@ class Engine:
         self.graph = graph_of(self.program.conversation)
         self.budget = budget_of_run(self.limits)
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)
+        self.begun = False  # the listener knows of the run: where it is stored, the database has it
         self.main: Branch | None = None
         self.result: ConvoGraphResult | None = None
         self.known_steps = {(step.branch, step.index): step for step in self.resume}
@@ -185,6 +187,9 @@ class Engine:
         except BaseException:  # the user interrupts the program: the other branches end, too
             self.stop()
             self.own_asker.close()
+            if self.begun:
+                with suppress(GraphFailure):  # the interrupt is what the caller has to hear of
+                    self.tell("interrupted")
             raise
         return self.end()
 
@@ -192,6 +197,7 @@ class Engine:
         """Begin the first branch, which takes no step yet."""
         if self.main is None:
             self.tell("started", self.graph)
+            self.begun = True
             told = self.surroundings
             with self.budget.active():
                 start = told.find_start(resumed=bool(self.known_steps))

@@ -5,7 +5,7 @@ An interrupted step holds the calls that were complete, so that a resumed run re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -24,6 +24,7 @@ class GraphFailure(MemoryGraphError):  # noqa: N818 - it says what failed
     `max-steps`: the graph took all the steps that it may. `unknown-tool`, `tool`: the model called a function that it
     was not offered, or the function failed. `json-output`: the reply does not have the wanted type. `routing`: the
     model chose a node that is not a candidate. `listener`: a listener raised. `stopped`: the caller stopped the run.
+    `running`: the run that was to be resumed is running elsewhere.
     """
 
     def __init__(self, message: str, code: str) -> None:
@@ -192,6 +193,12 @@ class ConvoGraphResult(RunRecord):
         code = getattr(error, "code", None)
         by_kind = {"ModelError": "model", "ScriptError": "script"}
         self.code = code if isinstance(code, str) else by_kind.get(type(error).__name__, "error")
+
+    def branches(self) -> Iterator[ConvoGraphResult]:
+        """This result, and those of the branches that forked from it."""
+        yield self
+        for fork in self.forks:
+            yield from fork.branches()
 
     @property
     def output(self) -> Any:

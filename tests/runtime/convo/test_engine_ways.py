@@ -195,6 +195,18 @@ def test_a_run_can_be_ended_while_it_runs() -> None:
     assert (controller.state, controller.run().code) == ("stopped", "stopped")
 
 
+def test_a_conversation_that_is_left_in_the_middle_is_no_success() -> None:
+    with scripted(REPLIES), Conversation(HELLO) as conversation:
+        conversation.complete()
+    result = conversation.result
+    assert (result.success, result.code, result.value, [step.node for step in result.steps]) == (
+        False,
+        "stopped",
+        None,
+        ["sort"],
+    )
+
+
 def test_leaving_the_loop_over_the_steps_ends_the_run() -> None:
     with scripted(REPLIES) as model:
         controller = ConvoGraphController(HELLO)
