@@ -1205,11 +1205,12 @@ class MemoryGraph:
 
         A large one takes several transactions. A drop that was interrupted is finished by dropping again; until then
         the namespace is listed as `dropping`. What files of this machine hold of it goes as well: journals of runs,
-        records that wait to be written, and opened pages. A dry run only returns what would go.
+        records and transcripts that wait to be written, and opened pages. A dry run only returns what would go.
 
         Raises:
             NotFoundError: there is no such namespace.
         """
+        from memorygraph.messages.pending import PendingTranscripts
         from memorygraph.messages.threads import drop_threads
         from memorygraph.runtime.convo.store import drop_graphs
         from memorygraph.runtime.runs import drop_runs
@@ -1220,7 +1221,8 @@ class MemoryGraph:
             return held
         recorder = Recorder(dropped, "")  # refuses the home of another user, before anything goes
         begin_drop(dropped)
-        clear_files(dropped, (), [row["id"] for row in dropped.read("runs/run-ids")])
+        transcripts = [ref.conversation for ref in PendingTranscripts(name).waiting()]
+        clear_files(dropped, transcripts, [row["id"] for row in dropped.read("runs/run-ids")])
         recorder.forget_waiting()
         drop_runs(dropped)
         drop_graphs(dropped)

@@ -133,7 +133,7 @@ class Recorder:
 
     def forget_waiting(self) -> int:
         """Remove every record of the namespace that waits for this database or was refused, and return how many."""
-        database = self._database_id()
+        database = self.find_database()
         return self.spool.remove_all(lambda record: may_be_of_database(record, database))
 
     @property

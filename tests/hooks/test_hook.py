@@ -198,10 +198,16 @@ def test_a_transcript_that_is_too_long_is_said_once(
     assert hook("SessionStart", given("SessionStart", home)).stderr == ""
 
 
-def test_a_forgotten_session_is_not_kept_again_by_what_waits(memory: MemoryGraph, home: Path) -> None:
+@pytest.mark.parametrize("whole_namespace", [False, True])
+def test_a_forgotten_session_is_not_kept_again_by_what_waits(
+    memory: MemoryGraph, home: Path, *, whole_namespace: bool
+) -> None:
     hook("Stop", given("Stop", home))
     PendingTranscripts(memory.namespace).add(TranscriptRef(str(home / "session.jsonl"), SESSION))
-    memory.forget_conversation(SESSION)
+    if whole_namespace:
+        memory.drop_namespace(memory.namespace)
+    else:
+        memory.forget_conversation(SESSION)
     hook("SessionStart", given("SessionStart", home, session_id="another"))
     assert memory.conversations() == []
 
