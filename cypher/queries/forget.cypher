@@ -156,7 +156,8 @@ RETURN conversation.name AS name;
 //
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
 //   at it, and the runs that were shown it;
-// - its aliases, with the former states of what was merged into it;
+// - the alias that it has left where it was merged into another, and those that nothing else has, with the former states of
+//   what was merged into it;
 // - of a former state the other ones of the same node, and the former observations of it;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
@@ -239,8 +240,17 @@ CALL (forgetting, taken) {
     MATCH (going:Former)-[:CONTAINS]->(part:Former)
     RETURN part
     UNION
-    WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
+    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    MATCH (part:Alias {namespace: $namespace, node: going.id})
+    USING INDEX SEEK part:Alias(namespace, node)
+    RETURN part
+    UNION
+    WITH forgetting, going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
     MATCH (going)<-[:ALIAS_OF]-(part:Alias)
+    WHERE NOT EXISTS {
+      MATCH (part)-[:ALIAS_OF]->(other)
+      WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+    }
     RETURN part
     UNION
     MATCH (going:Alias)
@@ -682,9 +692,11 @@ MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS
 WHERE NOT going:Message AND NOT going:Version
 WITH forgetting, going LIMIT $limit
 WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,
+     [(going)<-[alias:ALIAS_OF]-() | alias.merged] AS merged,
      CASE WHEN going:Run THEN going.id END AS run, CASE WHEN going:Program THEN going.file END AS file
 DETACH DELETE going
-WITH forgetting, collect(labels) AS labels, collect(DISTINCT since) + collect(DISTINCT until) AS revisions,
+WITH forgetting, collect(labels) AS labels,
+     reduce(all = collect(DISTINCT since) + collect(DISTINCT until), each IN collect(merged) | all + each) AS revisions,
      collect(run) AS runs, collect(file) AS files
 SET forgetting.runs = forgetting.runs + runs
 RETURN labels, revisions, files;

@@ -254,6 +254,30 @@ def test_who_was_merged_into_what_is_forgotten_is_forgotten_with_its_names(graph
     assert graph.broken_invariants() == []
 
 
+@pytest.mark.parametrize("expired", [False, True])
+def test_who_was_merged_and_is_forgotten_leaves_its_name_nowhere_and_the_other_its_own_aliases(
+    graph: MemoryGraph, expired: bool
+) -> None:
+    graph.entities.create([Entity(name=name, entity_type="person", observations=[]) for name in ("Quill", *NAMES)])
+    graph.merge("Quill", into="Quillon")
+    graph.merge("Quillon", into="Marisol")
+    if expired:
+        graph.query(
+            "MATCH (f:Former {namespace: $namespace, name: 'Quillon'}) SET f.expires_at = datetime.realtime()",
+            write=True,
+        )
+        graph.purge_expired()
+    else:
+        graph.forget("Quillon")
+    assert contents_with(graph, "Quillon") == []
+    assert (graph.aliases("Marisol"), graph.node("Quill").name) == (["Quill"], "Marisol")
+    assert graph.broken_invariants() == []
+    with pytest.raises(ConflictError, match="forgotten"):
+        graph.undo(2)
+    graph.forget("Marisol")
+    assert contents_with(graph, "Quill") == contents_with(graph, "Marisol") == []
+
+
 @pytest.mark.parametrize("deleted", [True, False])
 def test_nothing_is_left_of_what_only_a_forgotten_thought_spoke_of(graph: MemoryGraph, deleted: bool) -> None:
     graph.load(THOUGHT, "pete")
