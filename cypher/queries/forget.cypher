@@ -555,9 +555,9 @@ WHERE EXISTS { (message)<-[:TIP]-() } OR EXISTS { (message)<-[:CONTAINS|SAYS]-()
    OR EXISTS { MATCH (message)-[:NEXT]->(next) WHERE place = 0 OR next.id <> $ids[place - 1] }
 RETURN min(place) AS place;
 
-// name: delete-messages
-// Delete messages with what is theirs. The message before them, and those of subagents, come on the list, and so does
-// what was learnt from nothing else; `others` is what was. Parameters: namespace, forgetting, ids, before.
+// name: delete-parts
+// Delete what is of these messages and is no message: metadata, passages. Messages of subagents come on the list, and so does
+// what was learnt from nothing else; `others` is what was. Parameters: namespace, forgetting, ids.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
@@ -565,8 +565,9 @@ USING INDEX SEEK message:Message(namespace, id)
 WITH forgetting, collect(message) AS messages
 CALL (messages) {
   UNWIND messages AS message
-  MATCH (message)<-[:SOURCE]-(node:Node)
-  RETURN collect(DISTINCT node) AS learnt
+  MATCH (message)<-[source:SOURCE]-(node)
+  DELETE source
+  RETURN collect(DISTINCT CASE WHEN node:Node THEN node END) AS learnt
 }
 CALL (messages) {
   UNWIND messages AS message
@@ -579,23 +580,31 @@ CALL (parts) {
   MATCH (part)-[:CONTAINS]->(inner:Message)
   RETURN collect(DISTINCT inner) AS inner_tips
 }
-CALL (forgetting) {
-  MATCH (message:Message {namespace: $namespace, id: $before})
-  MERGE (forgetting)-[listed:FORGETS]->(message)
-  SET listed.kept = null
-}
-WITH forgetting, messages, learnt, parts, inner_tips, size(messages) AS deleted
 FOREACH (tip IN inner_tips | MERGE (forgetting)-[listed:FORGETS]->(tip) SET listed.kept = null)
 FOREACH (part IN parts | DETACH DELETE part)
-FOREACH (message IN messages | DETACH DELETE message)
-WITH forgetting, learnt, size(parts) AS parts, deleted
+WITH forgetting, learnt, size(parts) AS parts
 CALL (forgetting, learnt) {
   UNWIND learnt AS node
   WITH forgetting, node, node.since IS NULL AND NOT EXISTS { (node)-[:SOURCE]->() } AS alone
   FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[:FORGETS]->(going))
   RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others
 }
-RETURN deleted, parts, others;
+RETURN parts, others;
+
+// name: delete-messages
+// Delete messages, after their parts. The message before them comes on the list. Parameters: namespace, forgetting, ids,
+// before.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+CALL (forgetting) {
+  MATCH (message:Message {namespace: $namespace, id: $before})
+  MERGE (forgetting)-[listed:FORGETS]->(message)
+  SET listed.kept = null
+}
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
+DETACH DELETE message
+RETURN count(*) AS deleted;
 
 // name: keep-message
 // Leave a message on the list, because something else needs it, until that goes. Parameters: namespace, forgetting, id.
@@ -614,7 +623,8 @@ RETURN count(DISTINCT message) AS messages;
 
 // name: named-messages
 // Messages that stay and still name a forgotten conversation, with the others that have them: those that they name, or
-// else one that leads to them. Parameters: namespace, forgetting, names, limit.
+// else one that leads to them. It is null where recall does not look at that one, or where a subagent said them; and none
+// where only the threads of agents have them. Parameters: namespace, forgetting, names, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WHERE listed.kept
@@ -623,8 +633,10 @@ WHERE any(name IN message.conversations WHERE name IN $names)
 WITH DISTINCT message LIMIT $limit
 WITH message, [name IN message.conversations WHERE NOT name IN $names] AS others
 RETURN message.id AS id, CASE WHEN others <> [] THEN others ELSE COLLECT {
-  MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP]-(:Version)<-[:VERSION]-(conversation:Conversation)
-  RETURN conversation.name LIMIT 1
+  MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP|CONTAINS]-(holder)
+  RETURN head([(holder)<-[:VERSION]-(conversation:Conversation) WHERE coalesce(conversation.recalled, true) |
+               conversation.name]) AS name
+  LIMIT 1
 } END AS others;
 
 // name: rename-messages
@@ -640,6 +652,19 @@ SET message.conversations = row.conversations,
 WITH message
 MATCH (message)-[:PASSAGE]->(passage:Passage)
 SET passage.namespace_token = message.namespace_token, passage.home = message.home;
+
+// name: hide-messages
+// Messages that stay, and that no conversation has any more which recall looks at: they are as they would be had there been
+// none. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
+SET message.conversations = null, message.home = null, message.namespace_token = null, message.said = null,
+    message.said_parts = null, message.said_at = null, message.speaker = null, message.passages = null,
+    message.embedding = null, message.embedding_model = null
+WITH message
+MATCH (message)-[:PASSAGE]->(passage:Passage)
+DETACH DELETE passage;
 
 // name: delete-facts
 // Delete what only contexts of PETE on the list state as facts. Parameters: namespace, forgetting, limit.

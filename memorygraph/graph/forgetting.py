@@ -310,11 +310,16 @@ def forget_messages(state: ForgettingState) -> bool:
         state.run("keep-message", id=locked[0])
         return True
     before = next(iter(locked[len(going) :]), None)
-    row = state.run("delete-messages", ids=going, before=before)
-    state.went["messages"] += row["deleted"]
+    forget_parts(state, going)
+    state.went["messages"] += state.run("delete-messages", ids=going, before=before)["deleted"]
+    return True
+
+
+def forget_parts(state: ForgettingState, messages: Sequence[str]) -> None:
+    """Forget what hangs on messages, and what was learnt from them alone."""
+    row = state.run("delete-parts", ids=messages)
     state.went["parts of messages"] += row["parts"]
     state.stayed["facts that something else says too"] += row["others"]
-    return True
 
 
 def count_kept(state: ForgettingState) -> None:
@@ -353,22 +358,26 @@ def revisions_of(row: dict[str, Any]) -> list[int]:
 
 def rename_kept(state: ForgettingState) -> bool:
     """Have messages that stay say that they are of the other conversations alone."""
-    names, namespace = state.properties["conversations"], state.transaction.namespace
-    kept = state.transaction.run(
-        "forget/named-messages", forgetting=state.id, names=names, limit=ELEMENTS_PER_TRANSACTION
-    )
+    names, transaction = state.properties["conversations"], state.transaction
+    kept = transaction.run("forget/named-messages", forgetting=state.id, names=names, limit=ELEMENTS_PER_TRANSACTION)
+    if not kept:
+        return False
+    if of_threads := [row["id"] for row in kept if not row["others"]]:
+        forget_parts(state, of_threads)
+    if hidden := [row["id"] for row in kept if not any(row["others"])]:
+        transaction.run("forget/hide-messages", ids=hidden)
+    name, token = transaction.namespace.name, transaction.namespace.token
     rows = [
         {
             "id": row["id"],
             "conversations": row["others"],
-            "namespace_token": " ".join(
-                [namespace.token, *(conversation_token(namespace.name, name) for name in row["others"])]
-            ),
+            "namespace_token": " ".join([token, *(conversation_token(name, other) for other in row["others"])]),
         }
         for row in kept
+        if any(row["others"])
     ]
-    state.transaction.run("forget/rename-messages", rows=rows)
-    return bool(rows)
+    transaction.run("forget/rename-messages", rows=rows)
+    return True
 
 
 def finish(
