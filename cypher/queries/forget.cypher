@@ -639,6 +639,29 @@ RETURN message.id AS id, CASE WHEN others <> [] THEN others ELSE COLLECT {
   LIMIT 1
 } END AS others;
 
+// name: named-metadata
+// What is beside messages and may name a conversation, which the caller then reads. Parameters: namespace, ids, names (as
+// the JSON of it says them).
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})-[:HAS]->(metadata:Metadata)
+USING INDEX SEEK message:Message(namespace, id)
+WHERE any(name IN $names WHERE metadata.body CONTAINS name)
+RETURN metadata.id AS id, metadata.body AS body;
+
+// name: delete-metadata
+// Delete metadata; messages of subagents in it come on the list. Parameters: namespace, forgetting, ids.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+UNWIND $ids AS id
+MATCH (metadata:Metadata {namespace: $namespace, id: id})
+USING INDEX SEEK metadata:Metadata(namespace, id)
+CALL (forgetting, metadata) {
+  MATCH (metadata)-[:CONTAINS]->(tip:Message)
+  MERGE (forgetting)-[listed:FORGETS]->(tip)
+  SET listed.kept = null
+}
+DETACH DELETE metadata
+RETURN count(*) AS parts;
+
 // name: rename-messages
 // The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none, and stay.
 // Passages are found as their message is. Parameters: namespace, rows [{id, conversations, namespace_token}].
