@@ -155,7 +155,7 @@ RETURN conversation.name AS name;
 // with it, those of runs and of thoughts:
 //
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
-//   at it, and the runs that were shown it;
+//   at it, and the runs that were given it or shown it;
 // - the alias that it has left where it was merged into another, and those that nothing else has, with the former states of
 //   what was merged into it;
 // - of a former state the other ones of the same node, and the former observations of it;
@@ -261,6 +261,10 @@ CALL (forgetting, taken) {
     UNION
     WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
     MATCH (going)<-[:FROM]-(:ContextItem)<-[:USED]-(:Generation)<-[:GENERATED]-(part:Run)
+    RETURN part
+    UNION
+    WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
+    MATCH (going)<-[:READ]-(part:Run)
     RETURN part
     UNION
     CALL (forgetting, going) {

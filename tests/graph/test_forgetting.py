@@ -36,6 +36,12 @@ main agent A {{
 }}
 """
 
+READING = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent A {{ model M role "r" description "d" main func(input) {{ {body} }} }}
+"""
+
 CONVO = "> node first\n> user\nSay {word}.\n> nodeEnd\n> user\n{said}\n> goto first\n"
 
 LOG = """context {root}() {{
@@ -276,6 +282,27 @@ def test_who_was_merged_and_is_forgotten_leaves_its_name_nowhere_and_the_other_i
         graph.undo(2)
     graph.forget("Marisol")
     assert contents_with(graph, "Quill") == contents_with(graph, "Marisol") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'use Known.query() < 300 return generate({ input: "x" }) { return { t string } }',
+        "return Known.query().length",
+        "found = Known.query() return generate({ input: found[1].record.data }) { return { t string } }",
+        'return Known.recall("canary")',
+        "return Known.add({ id: input.id, data: input.data })",
+    ],
+    ids=["in a prompt in part", "read alone", "as the instruction", "recalled", "added"],
+)
+@pytest.mark.usefixtures("home")
+def test_a_run_that_a_memory_gave_a_node_is_forgotten_with_it(graph: MemoryGraph, body: str) -> None:
+    graph.load('Node(node_id="a", name="A", data="It stays."); Node(node_id="z", name="Z", data="A canary.");')
+    run = graph.run(READING.format(body=body), input={"id": "z", "data": "A canary."}, mock=True)
+    assert run.run in [each.id for each in graph.runs()]
+    graph.forget("z")
+    assert contents_with(graph, "canary") == []
+    assert (graph.runs(), graph.conversations(), graph.node("a").data) == ([], [], "It stays.")
 
 
 @pytest.mark.parametrize("deleted", [True, False])

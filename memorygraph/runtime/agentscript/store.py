@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from memorygraph.context.prompt import ContextItem
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, pages_of
 from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.calls import Exchange, RecordedCall, exchange_of
 from memorygraph.messages.neo4j_storage import Neo4jStorage
@@ -37,6 +39,7 @@ class AgentRunStore:
         self._writer = RunWriter(f"the run {self.id}")
         self._order = 0
         self._written: set[str] = set()
+        self._read: set[str] = set()
         self._generations: list[list[Exchange]] = []
 
     def begin(self, properties: dict[str, Any]) -> None:
@@ -53,6 +56,13 @@ class AgentRunStore:
         self._generations.append([exchange_of(call) for call in calls])
         spooled = [(call, self._recorder.spool_call(call)) for call in calls]  # the writer may come to them late
         self._writer.put(lambda: self.write_generation(order, record, spooled))
+
+    def read(self, ids: Iterable[str]) -> None:
+        """Have it written that a memory gave the run these nodes: what forgets one of them forgets the run."""
+        for page in pages_of([id_ for id_ in dict.fromkeys(ids) if id_ not in self._read], IDS_PER_QUERY):
+            self._read.update(page)
+            query = self.namespace.query("runs/record-read", run=self.id, ids=page)
+            self._writer.put(partial(self.write, query))
 
     def end(self, properties: dict[str, Any]) -> None:
         """Have the end written, and wait until everything is."""
