@@ -54,6 +54,11 @@ MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
 MERGE (run)-[:READ]->(node);
 
+// name: stored
+// A row where a run is stored. Parameters: namespace, id.
+MATCH (run:Run {namespace: $namespace, id: $id})
+RETURN run.id AS id;
+
 // name: end-run
 // A run ends. Parameters: namespace, id, properties (those that the end adds).
 MATCH (run:Run {namespace: $namespace, id: $id})

@@ -19,6 +19,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.values import Entity, ObservationDeletion
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.graph.test_deletions import THOUGHT
 
 HALF = 500
@@ -303,6 +304,28 @@ def test_a_run_that_a_memory_gave_a_node_is_forgotten_with_it(graph: MemoryGraph
     graph.forget("z")
     assert contents_with(graph, "canary") == []
     assert (graph.runs(), graph.conversations(), graph.node("a").data) == ([], [], "It stays.")
+
+
+@pytest.mark.parametrize(
+    ("language", "program"),
+    [
+        ("agentscript", READING.format(body='return generate({ input: "x" }) { return { t string } }')),
+        ("convo", CONVO.format(word="x", said="y")),
+    ],
+)
+def test_a_run_that_is_forgotten_while_a_model_writes_does_not_come_back(
+    graph: MemoryGraph, home: Path, monkeypatch: pytest.MonkeyPatch, language: str, program: str
+) -> None:
+    def answer(_request: object) -> str:
+        graph.forget(graph.runs()[0].id)
+        return '{"t": "canary"}'
+
+    with ScriptedModel(answer) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        graph.run(program, language=language, model="m")
+    assert contents_with(graph, "canary") == []
+    assert (graph.runs(), graph.conversations()) == ([], [])
+    assert [path for path in home.rglob("*") if path.is_file() and b"canary" in path.read_bytes()] == []
 
 
 @pytest.mark.parametrize("deleted", [True, False])

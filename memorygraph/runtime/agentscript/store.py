@@ -23,7 +23,7 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.agentscript.conversation import build_conversation
 from memorygraph.runtime.agentscript.generation import GenerationRecord
-from memorygraph.runtime.runs import Event, RunWriter, stored_properties
+from memorygraph.runtime.runs import Event, RunWriter, is_forgotten, stored_properties
 
 
 @dataclass(eq=False)
@@ -75,7 +75,7 @@ class AgentRunStore:
     def write_conversation(self, events: list[Event]) -> None:
         """Write what the first agent said, with the conversations of the agents that it called inside their calls."""
         conversation = build_conversation(events, iter(self._generations))
-        if entries := conversation.entries():
+        if (entries := conversation.entries()) and not is_forgotten(self.namespace, self.id):
             storage = Neo4jStorage(self.namespace, self.conversation, recalled=False)
             storage.add_path(entries, conversation.attachments(deep=True))
 
@@ -87,6 +87,10 @@ class AgentRunStore:
         self, order: int, record: GenerationRecord, calls: list[tuple[RecordedCall, Path | None]]
     ) -> None:
         """Write a generation, the context that it saw, and the messages of its calls."""
+        if is_forgotten(self.namespace, self.id):
+            for _, spooled in calls:
+                self._recorder.drop(spooled)
+            return
         items = [item_row(item) for item in record.prompt.items]
         new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
         for call, spooled in calls:

@@ -8,9 +8,11 @@ each one does.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +28,7 @@ from memorygraph.json_text import (
 )
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.llm.completion import answers_of, call_of
+from memorygraph.messages.calls import RecordedCall
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.conversation import RunConversation
@@ -41,7 +44,7 @@ from memorygraph.runtime.convo.steps import (
 )
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.runs import RunWriter, stored_properties, typed_property
+from memorygraph.runtime.runs import RunWriter, is_forgotten, stored_properties, typed_property
 
 DELETED_AT_ONCE = 5000
 
@@ -88,7 +91,7 @@ class ConvoRunStore(RunListener):
         record = call_of(self.namespace.name, self.conversation, call.messages, call.completion, at)
         self._answers.setdefault((step.branch, step.index), []).extend(answers_of(record))
         spooled = self._recorder.spool_call(record)  # the writer may come to it late
-        self._writer.put(lambda: self._recorder.record(record, spooled))
+        self._writer.put(lambda: self.record(record, spooled))
         self.keep(step)
 
     def tool_called(self, step: ConvoStep, name: str, arguments: dict[str, Any], result: Any) -> None:  # noqa: ARG002
@@ -109,7 +112,7 @@ class ConvoRunStore(RunListener):
                     self.keep_messages(result.steps[-1])
         # After those of the steps come the messages of the summary.
         summed_up = result.messages[len(messages_of_steps(result.steps)) :]
-        self._writer.put(lambda: self._said.end(summed_up))
+        self.say(lambda: self._said.end(summed_up))
         end = {
             "status": "done" if result.success else "failed",
             **typed_property("value", to_plain(result.value)),
@@ -147,7 +150,23 @@ class ConvoRunStore(RunListener):
     def keep_messages(self, step: ConvoStep) -> None:
         """Store what was said in a step, as a part of the one conversation of the run."""
         id_, branch, index, messages = self.step_id(step.branch, step.index), step.branch, step.index, step.messages
-        self._writer.put(lambda: self._said.add(id_, branch, index, messages))
+        self.say(lambda: self._said.add(id_, branch, index, messages))
+
+    def say(self, add: Callable[[], None]) -> None:
+        """Have messages stored, unless the run is forgotten meanwhile."""
+
+        def add_messages() -> None:
+            if not is_forgotten(self.namespace, self.id):
+                add()
+
+        self._writer.put(add_messages)
+
+    def record(self, call: RecordedCall, spooled: Path | None) -> None:
+        """Record a call of a model, unless the run was forgotten while the model wrote."""
+        if is_forgotten(self.namespace, self.id):
+            self._recorder.drop(spooled)
+        else:
+            self._recorder.record(call, spooled)
 
     def write(self, *queries: Query) -> None:
         """Run queries in one transaction."""
