@@ -155,8 +155,9 @@ RETURN conversation.name AS name;
 // with it, those of runs and of thoughts:
 //
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
-//   at it, and the runs that were shown it;
-// - its aliases, with the former states of what was merged into it;
+//   at it, and the runs that were given it or shown it;
+// - the alias that it has left where it was merged into another, and those that nothing else has, with the former states of
+//   what was merged into it;
 // - of a former state the other ones of the same node, and the former observations of it; where it has expired, only those
 //   before it, because another node may have its id since;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
@@ -242,8 +243,17 @@ CALL (forgetting, taken) {
     MATCH (going:Former)-[:CONTAINS]->(part:Former)
     RETURN part
     UNION
-    WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
+    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    MATCH (part:Alias {namespace: $namespace, node: going.id})
+    USING INDEX SEEK part:Alias(namespace, node)
+    RETURN part
+    UNION
+    WITH forgetting, going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
     MATCH (going)<-[:ALIAS_OF]-(part:Alias)
+    WHERE NOT EXISTS {
+      MATCH (part)-[:ALIAS_OF]->(other)
+      WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+    }
     RETURN part
     UNION
     MATCH (going:Alias)
@@ -254,6 +264,10 @@ CALL (forgetting, taken) {
     UNION
     WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
     MATCH (going)<-[:FROM]-(:ContextItem)<-[:USED]-(:Generation)<-[:GENERATED]-(part:Run)
+    RETURN part
+    UNION
+    WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
+    MATCH (going)<-[:READ]-(part:Run)
     RETURN part
     UNION
     CALL (forgetting, going) {
@@ -548,9 +562,9 @@ WHERE EXISTS { (message)<-[:TIP]-() } OR EXISTS { (message)<-[:CONTAINS|SAYS]-()
    OR EXISTS { MATCH (message)-[:NEXT]->(next) WHERE place = 0 OR next.id <> $ids[place - 1] }
 RETURN min(place) AS place;
 
-// name: delete-messages
-// Delete messages with what is theirs. The message before them, and those of subagents, come on the list, and so does
-// what was learnt from nothing else; `others` is what was. Parameters: namespace, forgetting, ids, before.
+// name: delete-parts
+// Delete what is of these messages and is no message: metadata, passages. Messages of subagents come on the list, and so does
+// what was learnt from nothing else; `others` is what was. Parameters: namespace, forgetting, ids.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
@@ -558,8 +572,9 @@ USING INDEX SEEK message:Message(namespace, id)
 WITH forgetting, collect(message) AS messages
 CALL (messages) {
   UNWIND messages AS message
-  MATCH (message)<-[:SOURCE]-(node:Node)
-  RETURN collect(DISTINCT node) AS learnt
+  MATCH (message)<-[source:SOURCE]-(node)
+  DELETE source
+  RETURN collect(DISTINCT CASE WHEN node:Node THEN node END) AS learnt
 }
 CALL (messages) {
   UNWIND messages AS message
@@ -572,23 +587,31 @@ CALL (parts) {
   MATCH (part)-[:CONTAINS]->(inner:Message)
   RETURN collect(DISTINCT inner) AS inner_tips
 }
-CALL (forgetting) {
-  MATCH (message:Message {namespace: $namespace, id: $before})
-  MERGE (forgetting)-[listed:FORGETS]->(message)
-  SET listed.kept = null
-}
-WITH forgetting, messages, learnt, parts, inner_tips, size(messages) AS deleted
 FOREACH (tip IN inner_tips | MERGE (forgetting)-[listed:FORGETS]->(tip) SET listed.kept = null)
 FOREACH (part IN parts | DETACH DELETE part)
-FOREACH (message IN messages | DETACH DELETE message)
-WITH forgetting, learnt, size(parts) AS parts, deleted
+WITH forgetting, learnt, size(parts) AS parts
 CALL (forgetting, learnt) {
   UNWIND learnt AS node
   WITH forgetting, node, node.since IS NULL AND NOT EXISTS { (node)-[:SOURCE]->() } AS alone
   FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[:FORGETS]->(going))
   RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others
 }
-RETURN deleted, parts, others;
+RETURN parts, others;
+
+// name: delete-messages
+// Delete messages, after their parts. The message before them comes on the list. Parameters: namespace, forgetting, ids,
+// before.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+CALL (forgetting) {
+  MATCH (message:Message {namespace: $namespace, id: $before})
+  MERGE (forgetting)-[listed:FORGETS]->(message)
+  SET listed.kept = null
+}
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
+DETACH DELETE message
+RETURN count(*) AS deleted;
 
 // name: keep-message
 // Leave a message on the list, because something else needs it, until that goes. Parameters: namespace, forgetting, id.
@@ -607,7 +630,8 @@ RETURN count(DISTINCT message) AS messages;
 
 // name: named-messages
 // Messages that stay and still name a forgotten conversation, with the others that have them: those that they name, or
-// else one that leads to them. Parameters: namespace, forgetting, names, limit.
+// else one that leads to them. It is null where recall does not look at that one, or where a subagent said them; and none
+// where only the threads of agents have them. Parameters: namespace, forgetting, names, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WHERE listed.kept
@@ -616,9 +640,34 @@ WHERE any(name IN message.conversations WHERE name IN $names)
 WITH DISTINCT message LIMIT $limit
 WITH message, [name IN message.conversations WHERE NOT name IN $names] AS others
 RETURN message.id AS id, CASE WHEN others <> [] THEN others ELSE COLLECT {
-  MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP]-(:Version)<-[:VERSION]-(conversation:Conversation)
-  RETURN conversation.name LIMIT 1
+  MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP|CONTAINS]-(holder)
+  RETURN head([(holder)<-[:VERSION]-(conversation:Conversation) WHERE coalesce(conversation.recalled, true) |
+               conversation.name]) AS name
+  LIMIT 1
 } END AS others;
+
+// name: named-metadata
+// What is beside messages and may name a conversation, which the caller then reads. Parameters: namespace, ids, names (as
+// the JSON of it says them).
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})-[:HAS]->(metadata:Metadata)
+USING INDEX SEEK message:Message(namespace, id)
+WHERE any(name IN $names WHERE metadata.body CONTAINS name)
+RETURN metadata.id AS id, metadata.body AS body;
+
+// name: delete-metadata
+// Delete metadata; messages of subagents in it come on the list. Parameters: namespace, forgetting, ids.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+UNWIND $ids AS id
+MATCH (metadata:Metadata {namespace: $namespace, id: id})
+USING INDEX SEEK metadata:Metadata(namespace, id)
+CALL (forgetting, metadata) {
+  MATCH (metadata)-[:CONTAINS]->(tip:Message)
+  MERGE (forgetting)-[listed:FORGETS]->(tip)
+  SET listed.kept = null
+}
+DETACH DELETE metadata
+RETURN count(*) AS parts;
 
 // name: rename-messages
 // The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none, and stay.
@@ -633,6 +682,19 @@ SET message.conversations = row.conversations,
 WITH message
 MATCH (message)-[:PASSAGE]->(passage:Passage)
 SET passage.namespace_token = message.namespace_token, passage.home = message.home;
+
+// name: hide-messages
+// Messages that stay, and that no conversation has any more which recall looks at: they are as they would be had there been
+// none. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
+SET message.conversations = null, message.home = null, message.namespace_token = null, message.said = null,
+    message.said_parts = null, message.said_at = null, message.speaker = null, message.passages = null,
+    message.embedding = null, message.embedding_model = null
+WITH message
+MATCH (message)-[:PASSAGE]->(passage:Passage)
+DETACH DELETE passage;
 
 // name: delete-facts
 // Delete what only contexts of PETE on the list state as facts. Parameters: namespace, forgetting, limit.
@@ -708,9 +770,11 @@ CALL (forgetting, going) {
   RETURN count(*) AS changed
 }
 WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,
+     [(going)<-[alias:ALIAS_OF]-() | alias.merged] AS merged,
      CASE WHEN going:Run THEN going.id END AS run, CASE WHEN going:Program THEN going.file END AS file
 DETACH DELETE going
-WITH forgetting, collect(labels) AS labels, collect(DISTINCT since) + collect(DISTINCT until) AS revisions,
+WITH forgetting, collect(labels) AS labels,
+     reduce(all = collect(DISTINCT since) + collect(DISTINCT until), each IN collect(merged) | all + each) AS revisions,
      collect(run) AS runs, collect(file) AS files
 SET forgetting.runs = forgetting.runs + runs
 RETURN labels, revisions, files;

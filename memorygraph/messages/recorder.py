@@ -115,6 +115,11 @@ class Recorder:
         else:
             self._warn(problem, place, lasting=isinstance(problem, (ConnectionError, ConflictError)))
 
+    def drop(self, spooled: Path | None) -> None:
+        """Remove a call from the spool that is not to be recorded: what it is of has been forgotten meanwhile."""
+        if spooled is not None:
+            self.spool.remove(spooled)
+
     def give_up(self, problem: Exception) -> None:
         """Warn that there could be no record of a call."""
         self._warn(problem, "there is no record of it")

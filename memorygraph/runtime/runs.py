@@ -238,6 +238,14 @@ class RunWriter:
                 waiting.set()
 
 
+def is_forgotten(namespace: Namespace, run: str) -> bool:
+    """Whether a run that has begun is not stored any more: nothing else of it is to be stored either."""
+    try:
+        return not namespace.read("runs/stored", id=run)
+    except MemoryGraphError:  # what is recorded waits until the database answers
+        return False
+
+
 def drop_runs(namespace: Namespace) -> None:
     """Delete every run of a namespace, in several transactions."""
     page = namespace.query("runs/drop-runs", limit=RUNS_PER_TRANSACTION)

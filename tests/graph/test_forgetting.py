@@ -20,6 +20,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.graph.test_deletions import THOUGHT
 
 HALF = 500
@@ -35,6 +36,12 @@ main agent A {{
     return generate({{ input: "{asked}" }}) {{ return {{ said string }} }}
   }}
 }}
+"""
+
+READING = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent A {{ model M role "r" description "d" main func(input) {{ {body} }} }}
 """
 
 CONVO = "> node first\n> user\nSay {word}.\n> nodeEnd\n> user\n{said}\n> goto first\n"
@@ -253,6 +260,73 @@ def test_who_was_merged_into_what_is_forgotten_is_forgotten_with_its_names(graph
     graph.forget("Marisol")
     assert contents_with(graph, "Quillon") == contents_with(graph, "Marisol") == []
     assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("expired", [False, True])
+def test_who_was_merged_and_is_forgotten_leaves_its_name_nowhere_and_the_other_its_own_aliases(
+    graph: MemoryGraph, expired: bool
+) -> None:
+    graph.entities.create([Entity(name=name, entity_type="person", observations=[]) for name in ("Quill", *NAMES)])
+    graph.merge("Quill", into="Quillon")
+    graph.merge("Quillon", into="Marisol")
+    if expired:
+        graph.query(
+            "MATCH (f:Former {namespace: $namespace, name: 'Quillon'}) SET f.expires_at = datetime.realtime()",
+            write=True,
+        )
+        graph.purge_expired()
+    else:
+        graph.forget("Quillon")
+    assert contents_with(graph, "Quillon") == []
+    assert (graph.aliases("Marisol"), graph.node("Quill").name) == (["Quill"], "Marisol")
+    assert graph.broken_invariants() == []
+    with pytest.raises(ConflictError, match="forgotten"):
+        graph.undo(2)
+    graph.forget("Marisol")
+    assert contents_with(graph, "Quill") == contents_with(graph, "Marisol") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'use Known.query() < 300 return generate({ input: "x" }) { return { t string } }',
+        "return Known.query().length",
+        "found = Known.query() return generate({ input: found[1].record.data }) { return { t string } }",
+        'return Known.recall("canary")',
+        "return Known.add({ id: input.id, data: input.data })",
+    ],
+    ids=["in a prompt in part", "read alone", "as the instruction", "recalled", "added"],
+)
+@pytest.mark.usefixtures("home")
+def test_a_run_that_a_memory_gave_a_node_is_forgotten_with_it(graph: MemoryGraph, body: str) -> None:
+    graph.load('Node(node_id="a", name="A", data="It stays."); Node(node_id="z", name="Z", data="A canary.");')
+    run = graph.run(READING.format(body=body), input={"id": "z", "data": "A canary."}, mock=True)
+    assert run.run in [each.id for each in graph.runs()]
+    graph.forget("z")
+    assert contents_with(graph, "canary") == []
+    assert (graph.runs(), graph.conversations(), graph.node("a").data) == ([], [], "It stays.")
+
+
+@pytest.mark.parametrize(
+    ("language", "program"),
+    [
+        ("agentscript", READING.format(body='return generate({ input: "x" }) { return { t string } }')),
+        ("convo", CONVO.format(word="x", said="y")),
+    ],
+)
+def test_a_run_that_is_forgotten_while_a_model_writes_does_not_come_back(
+    graph: MemoryGraph, home: Path, monkeypatch: pytest.MonkeyPatch, language: str, program: str
+) -> None:
+    def answer(_request: object) -> str:
+        graph.forget(graph.runs()[0].id)
+        return '{"t": "canary"}'
+
+    with ScriptedModel(answer) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        graph.run(program, language=language, model="m")
+    assert contents_with(graph, "canary") == []
+    assert (graph.runs(), graph.conversations()) == ([], [])
+    assert [path for path in home.rglob("*") if path.is_file() and b"canary" in path.read_bytes()] == []
 
 
 @pytest.mark.parametrize("deleted", [True, False])

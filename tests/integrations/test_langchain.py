@@ -119,6 +119,18 @@ def test_a_branch_goes_its_own_way(graph: MemoryGraph) -> None:
     assert history.messages == history.branch().messages == TURN
 
 
+def test_nothing_that_a_forgotten_history_kept_is_beside_messages_that_another_shares(graph: MemoryGraph) -> None:
+    named = {"framed": "of-ada", "email": "ada@example.org"}
+    MemoryGraphChatMessageHistory(graph, "of-ada").add_messages([HumanMessage("Hi", additional_kwargs=named)])
+    of_bob = [HumanMessage("Hi", additional_kwargs={"framed": "of-ada"}), AIMessage("Hello")]
+    MemoryGraphChatMessageHistory(graph, "of-bob").add_messages(of_bob)
+    planned = graph.forget_conversation("of-ada", dry_run=True)
+    assert graph.forget_conversation("of-ada").went == planned.went
+    assert {kept.metadata["framed"] for kept in graph.messages("of-bob").attachments()} == {"of-bob"}
+    assert MemoryGraphChatMessageHistory(graph, "of-bob").messages == of_bob
+    assert graph.broken_invariants() == []
+
+
 def test_a_history_is_training_data(graph: MemoryGraph) -> None:
     MemoryGraphChatMessageHistory(graph, "talk").add_messages([TURN[1], TURN[4]])
     assert graph.messages("talk").training_data().answers == 1

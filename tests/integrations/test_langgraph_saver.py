@@ -19,6 +19,9 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from memorygraph import MemoryGraph
 from memorygraph.graph.invariants import Examination
 from memorygraph.integrations.langgraph import MemoryGraphSaver, channels
+from memorygraph.messages.history import entries_of
+from memorygraph.messages.message import Message
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from tests.shared_neo4j import new_namespace
 
 TALK: list[AnyMessage] = [
@@ -264,6 +267,61 @@ def test_what_a_conversation_and_a_thread_share_stays_until_both_are_gone(
     assert count(graph, "Message") == 1
     saver.delete_thread("t")
     assert count(graph, "Message") == 0
+
+
+LONG = "The anchor of the ship lies in the bay. " * 60
+
+
+@pytest.mark.parametrize("said", ["The anchor is rusty.", LONG], ids=["short", "long"])
+def test_what_only_a_thread_has_after_a_forgetting_is_as_if_no_conversation_had_had_it(
+    graph: MemoryGraph, saver: MemoryGraphSaver, said: str
+) -> None:
+    history = graph.messages("talk")
+    inner = [{"role": "user", "content": "inner talk"}]
+    history.append({"role": "user", "content": said}, metadata={"note": "secret"}, subgraph=inner)
+    fact = {"id": "fact", "data": "Ships rust.", "messages": [history.entries()[0].id]}
+    graph.scope.write(
+        lambda transaction: transaction.run("recall/learn", namespace_token=graph.scope.token, rows=[fact])
+    )
+    put(saver, thread(), 0, messages=[HumanMessage(said, id="1")])
+    planned = graph.forget_conversation("talk", dry_run=True)
+    assert graph.forget_conversation("talk").went == planned.went
+    assert graph.recall("anchor ship").hits == ()
+    assert [count(graph, label) for label in ("Message", "Metadata", "Passage", "Node")] == [1, 0, 0, 0]
+    assert [message.content for message in values_of(MemoryGraphSaver(graph), thread())["messages"]] == [said]
+    assert graph.broken_invariants() == []
+    saver.delete_thread("t")
+    assert count(graph, "Message") == 0
+
+
+def test_recall_finds_what_only_a_thread_has_once_another_conversation_has_it(
+    graph: MemoryGraph, saver: MemoryGraphSaver
+) -> None:
+    talk = [{"role": "user", "content": LONG}, {"role": "assistant", "content": "Weigh it."}]
+    put(saver, thread(), 0, messages=[HumanMessage(LONG, id="1")])
+    for name in ("appended", "recorded"):
+        if name == "appended":
+            graph.messages(name).extend(talk)
+        else:
+            Neo4jStorage(graph.scope, name).add_path(entries_of([*map(Message.of, talk)]))
+        assert {hit.conversation for hit in graph.recall("anchor ship").hits} == {name}
+        assert graph.broken_invariants() == []
+        graph.forget_conversation(name)
+        assert graph.recall("anchor ship").hits == ()
+
+
+def test_a_deleted_thread_takes_along_what_an_earlier_version_left_beside_its_messages(
+    graph: MemoryGraph, saver: MemoryGraphSaver
+) -> None:
+    put(saver, thread(), 0, messages=[HumanMessage(LONG, id="1")])
+    graph.messages("talk").append({"role": "user", "content": LONG}, metadata={"note": "secret"})
+    graph.query(
+        "MATCH (message:Message {namespace: $namespace}) SET message.conversations = [] WITH message "
+        "MATCH (message)<-[:TIP]-(version)<-[:VERSION]-(talk) DETACH DELETE version, talk",
+        write=True,
+    )
+    saver.delete_thread("t")
+    assert [count(graph, label) for label in ("Message", "Metadata", "Passage")] == [0, 0, 0]
 
 
 def test_recall_finds_what_a_thread_stored_before_a_conversation_did(

@@ -65,7 +65,7 @@ class Session:
         """
         source = Source(text, "<session>")
         budget = budget_of_run()  # of each entry
-        interpreter = Interpreter(self._generation, budget)
+        interpreter = Interpreter(self._generation, budget, self._store.read)
         scope = self.scope_of(source)
         values = []
         with budget.active():

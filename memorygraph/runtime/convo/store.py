@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import operator
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -30,6 +31,7 @@ from memorygraph.json_text import (
 )
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.llm.completion import answers_of, call_of
+from memorygraph.messages.calls import RecordedCall
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.conversation import RunConversation
@@ -45,7 +47,7 @@ from memorygraph.runtime.convo.steps import (
 )
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.runs import RunWriter, stored_properties, typed_property
+from memorygraph.runtime.runs import RunWriter, is_forgotten, stored_properties, typed_property
 
 DELETED_AT_ONCE = 5000
 MAX_MISSED_SHARE = 0.25  # how many calls the stored state of a step may miss, for each that it has
@@ -141,7 +143,7 @@ class ConvoRunStore(RunListener):
         record = call_of(self.namespace.name, self.conversation, call.messages, call.completion, at)
         self._answers.setdefault((step.branch, step.index), []).extend(answers_of(record))
         spooled = self._recorder.spool_call(record)  # the writer may come to it late
-        self._writer.put(lambda: self._recorder.record(record, spooled))
+        self._writer.put(lambda: self.record(record, spooled))
         if not self.journal_call(step, call):
             self.keep(step)
 
@@ -178,7 +180,7 @@ class ConvoRunStore(RunListener):
             self.write_messages()
             self._said.end(summed_up)
 
-        self._writer.put(end_conversation)
+        self.say(end_conversation)
         end = {
             "status": DONE if result.success else "failed",
             **typed_property("value", to_plain(result.value)),
@@ -238,7 +240,7 @@ class ConvoRunStore(RunListener):
         """Store what was said in a step, as a part of the one conversation of the run."""
         said = (self.step_id(step.branch, step.index), step.branch, step.index, step.messages)
         self._unsaid.append(said)
-        self._writer.put(lambda: self.write_messages(said))
+        self.say(lambda: self.write_messages(said))
 
     def write_messages(self, last: SaidInStep | None = None) -> None:
         """Write what was said in steps, up to the last one given; what was dropped before goes first."""
@@ -247,6 +249,22 @@ class ConvoRunStore(RunListener):
             self._said.add(*said)
             if said is last:  # the steps after it are not stored yet
                 return
+
+    def say(self, add: Callable[[], None]) -> None:
+        """Have messages stored, unless the run is forgotten meanwhile."""
+
+        def add_messages() -> None:
+            if not is_forgotten(self.namespace, self.id):
+                add()
+
+        self._writer.put(add_messages)
+
+    def record(self, call: RecordedCall, spooled: Path | None) -> None:
+        """Record a call of a model, unless the run was forgotten while the model wrote."""
+        if is_forgotten(self.namespace, self.id):
+            self._recorder.drop(spooled)
+        else:
+            self._recorder.record(call, spooled)
 
     def write(self, *queries: Query) -> None:
         """Run queries in one transaction."""

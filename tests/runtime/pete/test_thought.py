@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memorygraph import MemoryGraphError, NotFoundError
+from memorygraph import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.languages.pete.reading import read_pete
 from memorygraph.languages.pete.syntax import Closing, Piece
 from memorygraph.runtime.pete.log import Frame
@@ -261,6 +261,20 @@ def test_every_call_is_a_message_joined_to_the_context_it_continued(
     everything = mind.query("MATCH (n) WHERE n.namespace = $namespace RETURN properties(n) AS properties")
     assert "&a likes" in str(everything)
     assert "sk-secret" not in str(everything)
+
+
+def test_a_thought_that_is_forgotten_while_a_model_writes_does_not_come_back(mind: Mind) -> None:
+    thought = mind.thinks()
+    thought.sense("mail", "a canary")
+
+    def answer(_request: object) -> str:
+        mind.graph.forget(f"memory:{thought.log}")
+        return "// noted\n"
+
+    mind.model(answer)
+    with pytest.raises(ConflictError):
+        thought.step()
+    assert mind.query("MATCH (n) WHERE n.namespace = $namespace AND NOT n:Load RETURN n.id AS id") == []
 
 
 def test_what_a_model_was_stopped_in_is_recorded_as_far_as_it_came(mind: Mind) -> None:
