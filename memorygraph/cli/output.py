@@ -307,7 +307,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(Text(plain(column)), overflow="fold")
     for row in rows:
         cells = ("" if value is None else value if isinstance(value, str) else to_json(value) for value in row)
         table.add_row(*(Text(plain(cell)) for cell in cells))
@@ -376,7 +376,7 @@ def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Bar]:
         if in_bytes
         else (bars.MofNCompleteColumn(), RateColumn(), bars.TimeElapsedColumn(), bars.TimeRemainingColumn())
     )
-    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), *figures)
+    columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(), *figures)
     console = StderrConsole(stderr=True)
     # Where there is no terminal, not even the line break that rich leaves behind.
     with bars.Progress(*columns, console=console, transient=True, disable=not console.is_interactive) as progress:

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.cli import cli
-from memorygraph.cli.output import FIRST_CHARACTERS, is_piped, whole_output
+from memorygraph.cli.output import FIRST_CHARACTERS, is_piped, print_table, progress_bar, whole_output
 
 LINE = "x" * 99 + "\n"
 FIRST = LINE * (FIRST_CHARACTERS // len(LINE) + 1)
@@ -103,3 +103,18 @@ def test_a_long_message_is_whole_in_a_pipe_and_short_on_a_terminal(environment: 
     assert "begins" in shown
     assert "…" in shown
     assert "and ends" not in shown
+
+
+@pytest.mark.parametrize("text", ["[n IN nodes(p) | n.name]", "x[i]", "split(n.data, '[/b]')", "[red]"])
+def test_headings_and_cells_of_a_table_are_shown_as_they_are(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table((text, "other"), [(text, 1)])
+    heading, _, row = capsys.readouterr().out.splitlines()
+    assert (heading.split("  ")[0].strip(), row.split("  ")[0].strip()) == (text, text)
+
+
+def test_a_bar_shows_its_title_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar("storing [/b].ctx"):
+        pass
+    assert "storing [/b].ctx" in capsys.readouterr().err
