@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -54,11 +55,14 @@ def wants_json() -> bool:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """A value as JSON; what JSON does not know, such as a date, as its text."""
+    """A value as JSON; what JSON does not know, such as a date, as its text, and no number (NaN, infinity) as null."""
     import json
 
+    write = partial(json.dumps, indent=indent, ensure_ascii=not is_unicode(), default=str)
     try:
-        return json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+        return write(value, allow_nan=False)
+    except ValueError:
+        return write(json.loads(write(value), parse_constant=lambda _: None))
     except RecursionError:  # as the trace of agents that call agents
         from memorygraph.context.rendering import compact
 
@@ -108,6 +112,24 @@ def print_list(
 def plain(text: str) -> str:
     """A text without what a terminal would obey."""
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+
+
+def is_unicode() -> bool:
+    """Whether stdout takes every character; where it does not, as in a locale of Latin-1, JSON escapes them."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return encoding.lower().startswith("utf")
+
+
+def escape_unknown_characters() -> None:
+    """Print a character that the encoding of stdout does not have as its escape sequence, and not an error."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def print_in_utf_8() -> None:
+    """Print in UTF-8 from now on, unless on a terminal: for what is read again as a file, such as an export."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not is_unicode() and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def print_text(text: str, *, nl: bool = True) -> None:
@@ -295,6 +317,15 @@ MAX_LINE_CHARACTERS = 4_000
 """Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
 
 
+def to_cell(value: Any) -> str:
+    """A value as a table shows it."""
+    import json
+
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value) if isinstance(value, float) else to_json(value)  # people may see NaN
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on stdout, of which nothing is cut off: a terminal folds what is too wide, a pipe has long lines.
 
@@ -305,13 +336,16 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    class StdoutConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich itself would end the program, with 1
+
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
         table.add_column(Text(plain(column)), overflow="fold")
     for row in rows:
-        cells = ("" if value is None else value if isinstance(value, str) else to_json(value) for value in row)
-        table.add_row(*(Text(plain(cell)) for cell in cells))
-    console = Console()
+        table.add_row(*(Text(plain(to_cell(value))) for value in row))
+    console = StdoutConsole()
     if not console.is_terminal:
         console.width = MAX_LINE_CHARACTERS
     console.print(table)

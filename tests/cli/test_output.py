@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import io
+import json
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from datetime import UTC, datetime
 
 import pytest
 from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.cli import cli
-from memorygraph.cli.output import FIRST_CHARACTERS, is_piped, print_table, progress_bar, whole_output
+from memorygraph.cli.output import (
+    FIRST_CHARACTERS,
+    escape_unknown_characters,
+    is_piped,
+    print_in_utf_8,
+    print_json_list,
+    print_table,
+    progress_bar,
+    to_json,
+    whole_output,
+)
 
 LINE = "x" * 99 + "\n"
 FIRST = LINE * (FIRST_CHARACTERS // len(LINE) + 1)
@@ -118,3 +132,53 @@ def test_a_bar_shows_its_title_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys:
     with progress_bar("storing [/b].ctx"):
         pass
     assert "storing [/b].ctx" in capsys.readouterr().err
+
+
+def test_a_table_that_nobody_reads_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "memorygraph", "browser", "--queries"]
+    finished = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(write)
+    assert (finished.returncode, finished.stderr) == (0, b"")
+
+
+@contextmanager
+def printed_in(encoding: str) -> Iterator[io.BytesIO]:
+    """What is printed while stdout has this encoding, as the command line sets it up."""
+    printed = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(printed, encoding, write_through=True)) as stdout:
+        escape_unknown_characters()
+        yield printed
+    stdout.detach()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_a_table_has_an_escape_for_what_its_encoding_has_not(encoding: str) -> None:
+    with printed_in(encoding) as printed:
+        print_table(["é … 🐈"], [["é … 🐈"]])
+    heading, _, row = printed.getvalue().splitlines()
+    assert heading.strip() == row.strip() == "é … 🐈".encode(encoding, "backslashreplace")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_json_is_json_in_every_encoding(encoding: str) -> None:
+    values = ["é … 🐈 \\", {"€": 1}]
+    with printed_in(encoding) as printed:
+        print_json_list(values)
+    assert json.loads(printed.getvalue()) == values
+
+
+def test_an_export_is_utf_8_whatever_the_encoding_of_the_terminal() -> None:
+    with printed_in("latin-1") as printed:
+        print_in_utf_8()
+        with whole_output() as file:
+            file.write("é … 🐈")
+    assert printed.getvalue().decode() == "é … 🐈"
+
+
+def test_what_is_no_number_is_null_in_json_and_shown_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    values = {"a": math.nan, "b": [-math.inf, 1.5], "at": datetime(2026, 1, 1, tzinfo=UTC)}
+    assert json.loads(to_json(values)) == {"a": None, "b": [None, 1.5], "at": "2026-01-01 00:00:00+00:00"}
+    print_table(["a"], [[math.nan]])
+    assert capsys.readouterr().out.splitlines()[-1].strip() == "NaN"
