@@ -471,6 +471,16 @@ def test_a_recorded_path_lands_on_the_version_that_it_continues(opened: Open) ->
     assert [kept.metadata["model"] for kept in line.attachments()] == ["m1", "again", "m2"]
 
 
+def test_what_is_kept_beside_an_answer_is_kept_also_where_it_was_recorded_first(opened: Open) -> None:
+    history = opened()
+    history.append(u())
+    opened().add_path([u(), a()], metadata={"model": "m"})
+    history.append(a(), metadata={"rating": 5}, subgraph=[u("inside")])
+    assert history == opened() == [u(), a()]
+    assert [dict(kept.metadata) for kept in history.attachments()] == [{"model": "m"}, {"rating": 5, "length": 1}]
+    assert history[1].subgraph == [u("inside")]
+
+
 def test_a_recorded_list_counts_as_sampled_only_what_the_model_said(history: MessageGraph) -> None:
     history.add_path([u("example"), a("example"), u(), a()])
     assert [history.off_policy(i) for i in (1, 3)] == [True, False]
