@@ -309,6 +309,37 @@ def test_an_edit_that_is_refused_leaves_the_message_as_it_was(history: MessageGr
     assert message == history[0] == u()
 
 
+def test_a_part_that_is_still_held_edits_its_message_also_where_that_is_stored_in_another_form(
+    history: MessageGraph,
+) -> None:
+    history.extend([u(), call()])
+    asked = history[1]["tool_calls"][0]["function"]
+    asked["arguments"] = '{"a": 1}'
+    asked["name"] = "renamed"
+    assert asked == history[1]["tool_calls"][0]["function"] == {"arguments": '{"a":1}', "name": "renamed"}
+    message = history[0]
+    message["content"] = [{"type": "text", "text": "a"}]
+    parts, first = message["content"], message["content"][0]
+    message.update(name=None, extra=(first, 1))
+    parts.append({"type": "text", "text": "b"})
+    first["text"] = "c"
+    message["extra"][0]["text"] = "d"
+    texts = [part["text"] for part in (*history[0]["content"], history[0]["extra"][0])]
+    assert (message, texts) == (history[0], ["c", "b", "d"])
+
+
+def test_a_part_of_an_edit_that_was_refused_is_not_edited(history: MessageGraph) -> None:
+    history.append({"role": "user", "content": [{"type": "text", "text": "a"}]})
+    parts = history[0]["content"]
+    first = parts[0]
+    with pytest.raises(TypeError):
+        parts.append("no part")
+    for held in (first, parts):
+        with pytest.raises(ConflictError, match="read the message again"):
+            held.clear()
+    assert history == [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
+
+
 def test_a_message_that_moved_is_not_edited(history: MessageGraph) -> None:
     history.extend([u("0"), u("1")])
     first, second = history[0], history[1]
