@@ -6,7 +6,9 @@ import asyncio
 import io
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from xml.etree import ElementTree
 
 import pytest
@@ -14,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
+from memorygraph.aio import Offloaded
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge, Neighbour, _collect_level
 from memorygraph.memory.entities import Entities
@@ -189,6 +192,40 @@ def test_asyncio_has_the_same_methods(apollo: MemoryGraph) -> None:
     assert name == "Apollo Guidance Computer"
     assert hits > 3
     assert {name for name in dir(MemoryGraph) if not name.startswith("_")} <= set(dir(AsyncMemoryGraph(apollo)))
+
+
+class HeldUp:
+    """A client whose stream waits before its second row."""
+
+    def __init__(self) -> None:
+        self.waits, self.goes_on, self.closed = Event(), Event(), Event()
+
+    def stream(self) -> Iterator[int]:
+        try:
+            yield 1
+            self.waits.set()
+            assert self.goes_on.wait(30)
+            yield 2
+        finally:
+            self.closed.set()
+
+
+def test_a_task_that_reads_a_stream_is_cancelled_at_once_and_its_rows_are_given_up() -> None:
+    graph = HeldUp()
+
+    async def read(executor: ThreadPoolExecutor) -> None:
+        rows = Offloaded(graph, executor).stream()
+        task = asyncio.create_task(anext(rows))
+        await asyncio.to_thread(graph.waits.wait, 30)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not graph.closed.is_set()
+        graph.goes_on.set()
+        assert await asyncio.to_thread(graph.closed.wait, 30)
+
+    with ThreadPoolExecutor(2) as executor:
+        asyncio.run(read(executor))
 
 
 @pytest.mark.parametrize("namespace", ["", "x" * 201, "line\nbreak"])
