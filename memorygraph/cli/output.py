@@ -168,8 +168,23 @@ def stop_printing() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class FilesError(MemoryGraphError):
+    """What is wrong in several files, by file: in the scripts, and with those that cannot be read."""
+
+    def __init__(self, errors: Sequence[MemoryGraphError]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(map(str, errors)))
+
+
 def say_error(error: MemoryGraphError) -> None:
     """An error on stderr, and what of a script was done before it."""
+    if isinstance(error, FilesError):
+        wrong = [each for each in error.errors if isinstance(each, ScriptError)]
+        for unread in (each for each in error.errors if each not in wrong):
+            say_error(unread)
+        if wrong:
+            say_error(ScriptError([problem for each in wrong for problem in each.problems]))
+        return
     if not isinstance(error, ScriptError):
         say(f"memorygraph: {error}")
         return
@@ -188,6 +203,8 @@ def say_error(error: MemoryGraphError) -> None:
 
 def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     """An error as the list that `--json` prints under `errors`."""
+    if isinstance(error, FilesError):
+        return [record for each in error.errors for record in error_records(each)]
     if isinstance(error, ScriptError):
         return [problem.as_dict() for problem in error.problems]
     code = getattr(error, "code", None) or type(error).__name__.removesuffix("Error").lower()
