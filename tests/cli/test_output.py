@@ -8,6 +8,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.cli import cli
+from memorygraph.cli.forgetting import show_time
 from memorygraph.cli.output import (
     FIRST_CHARACTERS,
     escape_unknown_characters,
@@ -175,6 +177,16 @@ def test_an_export_is_utf_8_whatever_the_encoding_of_the_terminal() -> None:
         with whole_output() as file:
             file.write("é … 🐈")
     assert printed.getvalue().decode() == "é … 🐈"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the zone of a process cannot be changed there")
+def test_a_time_that_this_zone_has_not_is_shown_in_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    shown = [show_time(at) for at in (None, datetime(2026, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC))]
+    monkeypatch.undo()
+    time.tzset()
+    assert shown == ["never", "2026-01-01 09:00:00+09:00", "9999-12-31 23:59:59+00:00"]
 
 
 def test_what_is_no_number_is_null_in_json_and_shown_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
