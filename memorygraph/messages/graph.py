@@ -134,8 +134,8 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
                 recorded = message_id(message_of(draft.message.as_dict()), version.tip)
                 if not draft.message.is_assistant or self.version.tip != recorded:
                     raise
-                if attached := draft.attachments(recorded):
-                    self._storage.attach(attached)
+                if beside := draft.attachments(recorded):
+                    self._storage.attach(beside)
 
     def extend(self, values: Iterable[Any], *, sampled: bool = True) -> None:
         """Add messages after the last, all of them or none."""

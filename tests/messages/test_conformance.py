@@ -134,6 +134,8 @@ def test_9_a_subagent_stands_inside_its_tool_response(history: MessageGraph) -> 
     assert inner is not None
     sampled = [e for e in (*history.entries(), *inner.entries()) if e.sampled and e.message.content]
     assert [e.message.content for e in sampled] == ["done", "processing"]
+    inner.refresh()
+    assert inner == subagent, "what is read anew is what is inside, and not the conversation around it"
     assert history.subgraph(2) is None
     history[1] = u("V")
     assert history.subgraph(3) == subagent, "the tail keeps what is inside it"
