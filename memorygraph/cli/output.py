@@ -16,6 +16,7 @@ import click
 
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
+from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def to_json(value: Any, indent: int | None = None) -> str:
     try:
         return write(value, allow_nan=False)
     except ValueError:
-        return write(json.loads(write(value), parse_constant=lambda _: None))
+        from memorygraph.context.origins import copy_value  # which has null for them
+
+        return write(copy_value(parse_stored_json(write(value))))
     except RecursionError:  # as the trace of agents that call agents
         from memorygraph.context.rendering import compact
 

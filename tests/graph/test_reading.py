@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from threading import Event
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +16,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
-from memorygraph.aio import Offloaded
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge, Neighbour, _collect_level
 from memorygraph.memory.entities import Entities
@@ -194,18 +193,18 @@ def test_asyncio_has_the_same_methods(apollo: MemoryGraph) -> None:
     assert {name for name in dir(MemoryGraph) if not name.startswith("_")} <= set(dir(AsyncMemoryGraph(apollo)))
 
 
-class HeldUp:
+class HeldUp(MemoryGraph):
     """A client whose stream waits before its second row."""
 
     def __init__(self) -> None:
         self.waits, self.goes_on, self.closed = Event(), Event(), Event()
 
-    def stream(self) -> Iterator[int]:
+    def stream(self, *_: Any, **__: Any) -> Generator[dict[str, Any], None, None]:
         try:
-            yield 1
+            yield {"n": 1}
             self.waits.set()
             assert self.goes_on.wait(30)
-            yield 2
+            yield {"n": 2}
         finally:
             self.closed.set()
 
@@ -213,9 +212,12 @@ class HeldUp:
 def test_a_task_that_reads_a_stream_is_cancelled_at_once_and_its_rows_are_given_up() -> None:
     graph = HeldUp()
 
-    async def read(executor: ThreadPoolExecutor) -> None:
-        rows = Offloaded(graph, executor).stream()
-        task = asyncio.create_task(anext(rows))
+    async def read_first() -> None:
+        async for _ in AsyncMemoryGraph(graph).stream("RETURN 1 AS n"):
+            break
+
+    async def read() -> None:
+        task = asyncio.create_task(read_first())
         await asyncio.to_thread(graph.waits.wait, 30)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -224,8 +226,7 @@ def test_a_task_that_reads_a_stream_is_cancelled_at_once_and_its_rows_are_given_
         graph.goes_on.set()
         assert await asyncio.to_thread(graph.closed.wait, 30)
 
-    with ThreadPoolExecutor(2) as executor:
-        asyncio.run(read(executor))
+    asyncio.run(read())
 
 
 @pytest.mark.parametrize("namespace", ["", "x" * 201, "line\nbreak"])
