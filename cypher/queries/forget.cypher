@@ -529,12 +529,16 @@ DETACH DELETE version
 RETURN count(version) AS versions;
 
 // name: list-edited
-// Put on the list the messages that a conversation has stored and edited away since, where nothing follows them.
-// Parameters: namespace, forgetting, terms (a Lucene query for the word of the conversation).
+// Put on the list the messages that a conversation has stored and edited away since, where nothing of its own follows them:
+// where another conversation goes on from one, it stays, and is that one's alone. Parameters: namespace, forgetting, name,
+// terms (a Lucene query for the word of the conversation).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('message_text', $terms) YIELD node AS found
 WITH DISTINCT coalesce(head([(message:Message)-[:PASSAGE]->(found) | message]), found) AS node
-WHERE node.namespace = $namespace AND NOT EXISTS { (node)-[:NEXT]->() } AND NOT EXISTS { (node)<-[:TIP]-() }
+WHERE node.namespace = $namespace AND NOT EXISTS {
+  MATCH (node)-[:NEXT]->(next)
+  WHERE coalesce($name IN next.conversations, node.conversations IS NULL)
+}
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
 MERGE (forgetting)-[:FORGETS]->(node);
 

@@ -189,6 +189,7 @@ def export_command(
 
 
 def _print_export(graph: MemoryGraph, form: str, moment: int | datetime | None) -> Losses:
+    output.print_in_utf_8()
     reading = output.progress_bar("reading the graph")  # the last to come and first to go, before the file is printed
     with output.whole_output() as file, reading as bar:
         if moment is None:

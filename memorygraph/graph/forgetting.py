@@ -232,7 +232,7 @@ def take_conversation(state: ForgettingState, name: str) -> bool:
     taken = state.run("take-conversation", name=name).get("conversations", 0)
     if taken:
         token = conversation_token(state.transaction.namespace.name, name)
-        state.run("list-edited", terms=f'+namespace_token:"{token}"')
+        state.run("list-edited", name=name, terms=f'+namespace_token:"{token}"')
         state.went["conversations"] += taken
         take_calls(state, name)
     return bool(taken)

@@ -106,6 +106,14 @@ def test_a_trace_goes_to_a_file_also_when_the_run_fails(script: str, tmp_path: P
         assert document("run", script, *INPUT, "--trace", str(trace))["trace"] == {"file": str(trace)}
 
 
+def test_a_trace_that_cannot_be_written_is_said_before_the_run(script: str, tmp_path: Path, endpoint: Endpoint) -> None:
+    with endpoint('{"text": "A"}') as model:
+        finished = memorygraph("run", script, *INPUT, "--trace", str(tmp_path / "none" / "trace.json"))
+        assert model.requests == []
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert "the trace cannot be written" in finished.stderr
+
+
 def test_a_pretty_trace_is_shown_as_it_happens(script: str, endpoint: Endpoint) -> None:
     with endpoint('{"text": "A\\u001b[31m"}'):
         shown = memorygraph("run", script, *INPUT, "--trace", "pretty").stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -389,5 +389,7 @@ def test_a_time_is_of_a_node_or_a_conversation_that_is_there_and_one(graph: Memo
         graph.expire("a", at=datetime.now(UTC), after=HOUR)
     with pytest.raises(MemoryGraphError, match="1000 years"):
         graph.expire("a", after=timedelta(days=999_999_999))
+    with pytest.raises(MemoryGraphError, match="1 to 9999 of UTC"):
+        graph.expire("a", at=datetime.max.replace(tzinfo=timezone(-HOUR)))
     at = datetime(2999, 12, 31, 23, 59, tzinfo=UTC)
     assert graph.expire("a", at=at) == graph.expiry("a") == Expiry("a", at)

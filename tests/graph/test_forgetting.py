@@ -239,6 +239,27 @@ def test_what_a_conversation_shares_with_another_stays_and_names_only_that(graph
     assert graph.messages("second").verify().ok
 
 
+@pytest.mark.parametrize(
+    "answers", [[], [{"role": "assistant", "content": "an answer"}]], ids=["as its last", "before others"]
+)
+def test_a_message_that_was_edited_away_and_that_another_conversation_has_names_only_that(
+    graph: MemoryGraph, answers: list[dict[str, str]]
+) -> None:
+    asked = [{"role": "user", "content": text} for text in ("hello", "a first draft")]
+    first, second = graph.messages("first"), graph.messages("second")
+    first.extend(asked)
+    second.extend([*asked, *answers])
+    first[1]["content"] = "a better draft"
+    forgotten = graph.forget_conversation("first")
+    assert (forgotten.went["messages"], forgotten.stayed) == (1, {"messages that another conversation has": 2})
+    rows = graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.conversations AS names")
+    assert [row["names"] for row in rows] == [["second"]] * (2 + len(answers))
+    assert {hit.conversation for hit in graph.recall("draft", kinds=["message"]).hits} == {"second"}
+    with pytest.raises(NotFoundError, match="no conversation `first`"):
+        graph.recall("draft", conversation="first")
+    assert second.verify().ok
+
+
 def test_a_long_message_that_stays_is_found_by_its_passages_and_filters(graph: MemoryGraph) -> None:
     said = " ".join(f"The plan of day {day} is to walk to the lake and to swim there." for day in range(60))
     for name in ("first", "second"):
