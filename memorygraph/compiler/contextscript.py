@@ -243,7 +243,8 @@ def _parts(rows: Sequence[Any]) -> Iterator[list[Any]]:
     part: list[Any] = []
     characters = 0
     for row in rows:
-        size = len(row.get("data") or "") + len(row.get("name") or "") if isinstance(row, dict) else 0
+        texts = row.get("set", row) if isinstance(row, dict) else {}
+        size = len(texts.get("data") or "") + len(texts.get("name") or "")
         if part and (len(part) == ROWS_PER_BATCH or characters + size > CHARACTERS_PER_BATCH):
             yield part
             part, characters = [], 0

@@ -182,14 +182,41 @@ def declared_routes(
         role = message_role(message)
         if isinstance(message, syntax.FunctionMessage) or role not in ROUTE_ROLES:
             continue
-        route = Route(
-            None,
-            message.statements if isinstance(message, syntax.CodeMessage) else in_words(message.content),
-            model=tag_of(message, "routingModel") or model,
-            written=f"> {role}{'!' if isinstance(message, syntax.CodeMessage) else ''} {message.head}".rstrip(),
-            span=message.span,
-        )
-        yield from direct_route(role, message.head.strip(), route, id_, order)
+        name, route = read_message(message, order)
+        model_named = tag_of(message, "routingModel") or model
+        yield from direct_route(role, name, replace(route, model=model_named), id_, order)
+
+
+def read_message(message: syntax.TextMessage | syntax.CodeMessage, order: list[str]) -> tuple[str, Route]:
+    """Read a routing message: the name of its other end, and the route without its ends.
+
+    An id may hold blanks. After `auto` or `next`, the head goes on as a tag does: with nodes, or with a condition.
+    """
+    name, rest = split_target(message.head)
+    candidates = tuple(rest.replace(",", " ").split()) if name == AUTO and message_role(message) == "to" else ()
+    if isinstance(message, syntax.CodeMessage):
+        condition: Condition = message.statements
+    elif candidates and set(candidates) <= set(order):
+        condition = in_words(message.content)
+    else:
+        candidates, condition = (), in_words(join_texts(rest, message.content))
+    written = f"> {message.role} {message.head}".rstrip()
+    return name, Route(None, condition, candidates, written=written, span=message.span)
+
+
+def split_target(head: str) -> tuple[str, str]:
+    """Split the head of a routing message: what it leads to, and what follows `auto` or `next`.
+
+    >>> split_target("auto b c"), split_target("my node")
+    (('auto', 'b c'), ('my node', ''))
+    """
+    words = head.split(maxsplit=1)
+    return (words[0], " ".join(words[1:])) if words and words[0] in {AUTO, NEXT} else (head.strip(), "")
+
+
+def join_texts(first: str, content: syntax.Template) -> syntax.Template:
+    """A condition that begins in a head, and goes on in the content of the message."""
+    return replace(content, parts=(f"{first}\n" if content.parts else first, *content.parts)) if first else content
 
 
 def read_tag(tag: syntax.Tag) -> tuple[str, Route]:
@@ -216,21 +243,19 @@ def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str])
     if kind == "exit":
         yield id_, route
         return
-    target, _, rest = name.partition(" ")
     if kind == "from":
         sources = [source for source in order if source != id_]
-        if target != AUTO:
-            sources = [source for source in [id_after(order, id_) if target == NEXT else target] if source is not None]
+        if name != AUTO:
+            sources = [source for source in [id_after(order, id_) if name == NEXT else name] if source is not None]
         for source in sources:
             yield source, replace(route, target=id_)
         return
-    candidates = tuple(rest.replace(",", " ").split())
-    if target == AUTO and not candidates and isinstance(route.condition, syntax.Template):
+    if name == AUTO and not route.candidates and isinstance(route.condition, syntax.Template):
         # `auto b c` names its candidates; where a word is not a node, all of them are a condition.
         words = "".join(part for part in route.condition.parts if isinstance(part, str)).replace(",", " ").split()
         if words and set(words) <= set(order):
-            candidates, route = tuple(words), replace(route, condition=None)
-    yield id_, replace(route, target=target, candidates=candidates)
+            route = replace(route, condition=None, candidates=tuple(words))
+    yield id_, replace(route, target=name)
 
 
 # Queries

@@ -57,6 +57,7 @@ class Language:
     runner: str | None = None  # (graph, program, RunRequest) to a RunResult
     run_reader: str | None = None  # (namespace, id) to the RunDetails of a stored run
     graph_ids: bool = False  # its ids are those of the graph
+    name_marks: str = ""  # characters of words that stand before a name, and are no part of it
     text_input: bool = False  # the input of a run may be plain text instead of JSON
     shows_steps: bool = False  # people see each step of a run as it happens
     step_noun: str = "step"  # what the steps of a run are called
@@ -180,6 +181,7 @@ LANGUAGES: dict[str, Language] = {
             editing="memorygraph.languages.pete.editing",
             store="memorygraph.runtime.pete.store:LogStore",
             batched_store=True,
+            name_marks="_",
         ),
     )
 }

@@ -194,7 +194,7 @@ class ScriptServer(LanguageServer):
     async def complete(self, document: Document, offset: int) -> list[Completion]:
         """What may be written at an offset, of the file and, where ids of the graph can stand, of the graph."""
         await self.documents.first_read(document)
-        word = word_before(document.text, offset)
+        word = word_before(document, offset)
         names = [one for one in (document.named.occurrences if document.named else ()) if one.name != word]
         if document.language.graph_ids:
             names += [Occurrence(id_, "id", Span(offset, offset)) for id_ in await self.lookup.ids(word)]
@@ -220,10 +220,10 @@ def explain_unknown(one: Occurrence, known: Sequence[str], *, in_graph: bool) ->
     return f"`{one.name}` is {where}{meant}"
 
 
-def word_before(text: str, offset: int) -> str:
-    """The word that ends at an offset."""
-    found = WORD.search(text[max(0, offset - 600) : offset])
-    return found[0] if found else ""
+def word_before(document: Document, offset: int) -> str:
+    """The word that ends at an offset, without a mark that stands before names."""
+    found = WORD.search(document.text[max(0, offset - 600) : offset])
+    return found[0].lstrip(document.language.name_marks) if found else ""
 
 
 def without_mark(text: str) -> str:
@@ -339,7 +339,7 @@ async def completion(ls: ScriptServer, params: types.CompletionParams) -> types.
     places = ls.places(document)
     offset = places.offset(params.position)
     found = await ls.complete(document, offset)
-    place = places.range(Span(offset - len(word_before(places.text, offset)), offset))
+    place = places.range(Span(offset - len(word_before(document, offset)), offset))
     items = [
         types.CompletionItem(
             one.text,
@@ -379,10 +379,11 @@ async def name_to_change(ls: ScriptServer, uri: str, position: types.Position) -
     text, offset = document.text, ls.places(document).offset(position)
     read = await ls.documents.now_read(document)
     analysis = document.analysis
-    if not read or analysis is None or document.text is not text or document.named is not analysis:
+    current = read and analysis is not None and document.text is text and document.named is analysis
+    if analysis is None or not current or analysis.script.problems:
         raise JsonRpcInvalidParams("the text has errors, or has just changed; then no name can be changed")
     one = analysis.at(offset)
-    if one is None or one.fixed:
+    if one is None or any(other.fixed for other in analysis.by_key[one.key]):
         raise JsonRpcInvalidParams("there is no name here that can be changed")
     return document, one
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +46,14 @@ def test_nothing_of_a_program_is_in_the_text_of_its_cypher() -> None:
     queries = compile_program(parse(text), Stored()).queries
     assert {query.text for query in queries} <= {block.text for block in CYPHER.values()}
     assert not any("canary" in query.text for query in queries)
+
+
+def test_new_and_changed_texts_are_sent_in_parts_that_fit_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memorygraph.compiler.contextscript.CHARACTERS_PER_BATCH", 10)
+    program = program_of([NodeDeclaration(node_id=id_, name="12", data="345") for id_ in "abcdef"])
+    queries = compile_program(program, Stored(frozenset("abc")), namespace="n").queries
+    sent = [[row["id"] for row in query.parameters["rows"]] for query in queries]
+    assert sent == [["d", "e"], ["f"], ["a", "b"], ["c"]]
 
 
 @given(PROGRAMS)

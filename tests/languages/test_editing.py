@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from memorygraph.languages import LANGUAGES, language_of
+from memorygraph.errors import MAX_PROBLEMS
+from memorygraph.languages import LANGUAGES, language_of, parse
 from tests.cases import Case, read_cases
 
 EXAMPLES = [
@@ -43,6 +46,48 @@ def check_form(language: str, text: str) -> bool:
     assert again.statements == script.statements
     assert row.format_text(again) == formatted
     return True
+
+
+def format_text(language: str, text: str) -> str | None:
+    """The usual form of a text."""
+    row = LANGUAGES[language]
+    return row.format_text(row.parse(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "formatted"),
+    [
+        ("# Adds\n> f(a) -> (add( a 1 ))\n", "# Adds\n> f(\n    a\n) -> (\n    add(a, 1)\n)\n"),
+        ("// k\n\n  # Adds\n  # one\n  > f( a )\n", "// k\n\n# Adds\n# one\n> f(\n    a\n)\n"),
+        ("> user\nHi\n# Adds\n\n@call\n> f( a )\n", "> user\nHi\n@call\n# Adds\n> f(\n    a\n)\n"),
+        ("# Adds\n// why\n> f( a )\n> g( b )\n", "# Adds\n// why\n> f( a )\n> g(\n    b\n)\n"),
+        ("> do\nx=add( 1  2 ) // why\n> user\n{{ x }}\n", "> do\nx=add( 1  2 ) // why\n> user\n{{x}}\n"),
+        ("> f( a ) // why\n> user\n{{ x }}\n", "> f( a ) // why\n> user\n{{x}}\n"),
+        ("> node\r(b)\n> user\n{{ x }}\n", "> node\r(b)\n> user\n{{x}}\n"),
+    ],
+)
+def test_descriptions_and_comments_of_one_message_keep_no_other_from_its_form(text: str, formatted: str) -> None:
+    assert format_text("convo", text) == formatted
+    check_form("convo", text)
+
+
+def test_a_text_over_lines_that_end_in_crlf_is_left_as_it_is() -> None:
+    text = 'Node( node_id="a", name="A", data="one\r\ntwo");\r\nNode( node_id="b", name="B", data="");\r\n'
+    assert format_text("contextscript", text) == text.replace('Node( node_id="b"', 'Node(node_id="b"')
+
+
+def test_names_are_looked_for_as_far_as_problems_are_told() -> None:
+    script = parse("Node(node_id='a')\n" * (2 * MAX_PROBLEMS) + 'Node(node_id="a", name="A", data="");\n')
+    read: list[object] = []
+
+    def read_raw(text: str) -> Iterator[object]:
+        assert script.read_raw is not None
+        for item in script.read_raw(text):
+            read.append(item)
+            yield item
+
+    assert LANGUAGES["contextscript"].find_occurrences(replace(script, read_raw=read_raw)) == []
+    assert len(read) == MAX_PROBLEMS + 1
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

@@ -216,6 +216,79 @@ def test_a_rename_that_would_break_the_text_is_refused(tmp_path: Path, before: s
     edit(work)
 
 
+PASSED = "context main(&travis) {\n&fan = /* the fan */\ncontext cool(&fan) {\n&fan is 3.\n}\n&travis likes &cool.\n"
+SHADOWED = """\
+import memory Facts from "neo4j://"
+main agent Lead {
+func summary(text) { return text }
+main func(question) {
+summary = summary(question)
+Facts = Facts.recall("x")
+return summary
+}
+}
+"""
+CALLED = """\
+@to next
+> node a
+  > book(people: int) -> (people)
+  @call book
+  > user
+  Book {{input}}
+> node b
+> goto a
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "before", "new"),
+    [
+        ("a.as", PROGRAM, "Helper.answer(ques", "asked"),
+        ("a.as", SHADOWED, "func sum", "total"),
+        ("a.as", SHADOWED, "return sum", "total"),
+        ("a.as", SHADOWED, "memory Fa", "Known"),
+        ("a.convo", GRAPH, "goto fi", "next"),
+        ("a.convo", GRAPH, "goto fi", "auto"),
+        ("a.convo", GRAPH, "goto fi", "main"),
+        ("a.convo", CALLED, "> bo", "required"),
+        ("a.ctx", WORLD + "Edge(", 'from_node="', "lovelace"),
+        ("a.pete", LOG + "&travis likes\n", "likes &he", "warmth"),
+        ("a.pete", LOG, "&travis likes &he", "travis"),
+        ("a.pete", LOG, "&tra", "kim"),
+        ("a.pete", LOG, "\n&tra", "kim"),
+        ("a.pete", 'context main() {\n@fan, set {"speed": 2}\n&I likes &fan.\n', "likes &fa", "vent"),
+    ],
+)
+def test_a_rename_that_would_mean_something_else_is_refused(
+    tmp_path: Path, name: str, text: str, before: str, new: str, edit: Edit
+) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / name, text)
+        with pytest.raises(JsonRpcException):
+            await editor.rename(uri, new, before)
+
+    edit(work)
+
+
+@pytest.mark.parametrize("before", ["> bo", "@call bo"])
+def test_a_renamed_function_is_the_one_that_must_be_called(tmp_path: Path, before: str, edit: Edit) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.convo", CALLED)
+        renamed = await editor.rename(uri, "reserve", before)
+        assert renamed == CALLED.replace("> book", "> reserve").replace("@call book", "@call reserve")
+
+    edit(work)
+
+
+@pytest.mark.parametrize("before", ["context co", "likes &co"])
+def test_a_context_and_its_handle_are_renamed_together(tmp_path: Path, before: str, edit: Edit) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.pete", PASSED)
+        assert await editor.rename(uri, "chill", before) == PASSED.replace("cool", "chill")
+
+    edit(work)
+
+
 def test_names_are_found_completed_and_renamed_in_agentscript(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.as", PROGRAM)
@@ -270,9 +343,32 @@ def test_names_are_found_completed_and_renamed_in_pete(tmp_path: Path, edit: Edi
         await editor.problems_now(uri)
         assert await editor.define(uri, "likes &he") == "&heat = /* the heat */"
         assert await editor.rename(uri, "warmth", "likes &he") == LOG.replace("&heat", "&warmth")
-        assert await editor.complete(uri, "likes &") == ["heat", "travis", "what"]
+        assert await editor.complete(uri, "likes &") == ["heat", "main", "travis", "what"]
+        assert await editor.complete(uri, "_") == ["heat", "main", "travis", "what"]
+        assert await editor.complete(uri, "_wh") == ["what"]
         assert "likes" in await editor.complete(uri, "travis li")
         assert await editor.outline(uri) == [("main", []), ("heat", [])]
+
+    edit(work)
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "declared"),
+    [
+        (PASSED, "}\n&tra", "handle `travis`, line 1"),
+        (PASSED, "likes &co", "context `cool`, line 3"),
+        (PASSED, "context cool(&fa", "handle `fan`, line 2"),
+        (LOG + "&what is 4.\n", "\n&wh", "variable `what`, line 4"),
+        (LOG + "_a likes _b if _b likes _a.\n", "if _", "variable `b`, line 5"),
+    ],
+)
+def test_what_a_log_passes_closes_or_asks_for_is_declared_there(
+    tmp_path: Path, text: str, before: str, declared: str, edit: Edit
+) -> None:
+    async def work(editor: Editor) -> None:
+        shown = await editor.hover(editor.open(tmp_path / "a.pete", text), before)
+        assert shown is not None
+        assert shown.startswith(declared)
 
     edit(work)
 
@@ -323,7 +419,9 @@ def test_places_are_counted_in_utf_16(tmp_path: Path, edit: Edit) -> None:
         uri = editor.open(tmp_path / "a.ctx", text)
         [problem] = await editor.problems_now(uri)
         assert problem.range.start == editor.place(uri, 'data="", ')
-        assert await editor.rename(uri, "c", 'Node(node_id="', 'b"') == text.replace('"b"', '"c"')
+        mended = text.replace(', date=""', "")
+        editor.edit(uri, mended)
+        assert await editor.rename(uri, "c", 'Node(node_id="', 'b"') == mended.replace('"b"', '"c"')
 
     edit(work)
 

@@ -18,12 +18,16 @@ _INDENT = "  "
 
 
 def find_occurrences(program: syntax.AgentScriptProgram) -> Iterator[Occurrence]:
-    """The names of a program; a variable is one in all of its function, whatever blocks it stands in."""
-    seen: set[Span] = set()
+    """The names of a program; a variable is one in all of its function, whatever blocks it stands in.
+
+    One that is called as a function, an agent or an import is fixed, and they are: `summary = summary(input)` has both.
+    """
+    found: dict[Span, Occurrence] = {}
     for occurrence in NameSearch(program).find():  # what declares a name comes before what refers to it
-        if occurrence.span not in seen:
-            seen.add(occurrence.span)
-            yield occurrence
+        found.setdefault(occurrence.span, occurrence)
+    variables = {one.name for one in found.values() if one.kind == "variable"}
+    shared = variables & {one.name for one in found.values() if one.declares and one.whole}
+    return (one._replace(fixed=True) if one.name in shared else one for one in found.values())
 
 
 class NameSearch:

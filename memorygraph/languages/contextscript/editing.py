@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memorygraph.errors import Span
+from memorygraph.errors import MAX_PROBLEMS, Span
 from memorygraph.languages.contextscript.printing import print_statement
 from memorygraph.languages.contextscript.syntax import (
     KEYWORDS,
@@ -31,9 +31,13 @@ _TOKEN = re.compile(
 
 
 def find_occurrences(program: ContextScriptProgram) -> Iterator[Occurrence]:
-    """The ids and the verbs of a script, also of statements with problems."""
+    """The ids and the verbs of a script, also of statements with problems, as far as these are told."""
+    unreadable = 0
     for raw in program.read_raw(program.source.text) if program.read_raw else ():
         if not isinstance(raw, RawStatement):
+            unreadable += 1
+            if unreadable > MAX_PROBLEMS:
+                return
             continue
         for index, (name, token) in enumerate(zip(raw.names, raw.tokens, strict=True)):
             start, end = raw.token_span(index)
@@ -101,7 +105,8 @@ def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Itera
 def format_text(program: ContextScriptProgram) -> str | None:
     """The text with each statement in its canonical form, on a line of its own; comments stay where they are.
 
-    Nothing for a script with problems. A statement with a comment in it is left as it is.
+    Nothing for a script with problems. A statement with a comment in it is left as it is, and so is one with a CR in a
+    text, which stands there alone or before a line break: editors end lines as the file does, and would change it.
     """
     if program.problems:
         return None
@@ -112,7 +117,7 @@ def format_text(program: ContextScriptProgram) -> str | None:
         if position and "\n" not in between:
             between = between.strip(" \t") + "\n"
         own = text[start:end]
-        commented = any(token[0].startswith("#") for token in _TOKEN.finditer(own))
-        written += [between, own if commented else print_statement(statement)]
+        kept = any(token[0].startswith("#") or "\r" in (token["quoted"] or "") for token in _TOKEN.finditer(own))
+        written += [between, own if kept else print_statement(statement)]
         position = end
     return "".join([*written, text[position:]])

@@ -22,7 +22,12 @@ _LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
 _PLACEHOLDER = "`{}` stands for the id of a node, which is not supported; write the id itself"
 MOVING_TARGETS = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
-_HEADLESS = syntax.CODE_ROLES - syntax.TITLED_ROLES
+# What stands below the heads of messages that are a role alone.
+_HEADLESS = {
+    **dict.fromkeys(syntax.CODE_ROLES - syntax.TITLED_ROLES, "statements begin"),
+    **dict.fromkeys(("user", "assistant", "system"), "text begins"),
+    **dict.fromkeys(("exit", "exit!"), "condition begins"),
+}
 _TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
 _DEPTH = re.compile(r"full|0*[1-9][0-9]*")
 
@@ -98,8 +103,9 @@ class _Checks:
         yield from self.check_routes()
         yield from self.check_functions()
         for message in self.messages:
-            if isinstance(message, syntax.CodeMessage) and message.role in _HEADLESS and message.head:
-                text = f"the statements of `> {message.role}` begin on the line below it"
+            if message.head and message.role in _HEADLESS:
+                what, begins = _HEADLESS[message.role].split()
+                text = f"the {what} of `> {message.role}` {begins} on the line below it"
                 yield Finding(text, "invalid-head", self.head_span(message))
             for tag in message.tags:
                 yield from self.check_tag(tag)
@@ -133,9 +139,9 @@ class _Checks:
                 text = f"`> {role}` names no node; write its id after it, or `next` or `auto`"
                 yield Finding(text, "invalid-route-tag", self.head_span(message))
             elif role in {"to", "from"}:
-                # `auto` may be followed by the nodes among which it chooses.
+                # `auto` may be followed by the nodes among which it chooses, and it and `next` by a condition.
                 first = re.split(r"\s", head, maxsplit=1)[0]
-                yield from self.check_target(first if first in MOVING_TARGETS else head, self.head_span(message))
+                yield from self.check_target(first if first in {"auto", "next"} else head, self.head_span(message))
 
     def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:

@@ -21,12 +21,16 @@ from memorygraph.languages.engine.editing import (
     find_word,
     names_in,
 )
+from memorygraph.languages.engine.patterns import compile_pattern
 
 ROUTES = frozenset({"to", "from"})  # roles and tags that name nodes
+CALL_CHOICES = frozenset({"auto", "none", "required"})  # values of `@call` that are no functions
 
 _HEAD = re.compile(r"^[ \t]*>[ \t]*(\w+!?)[ \t]*(\(?)", re.MULTILINE)
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _NODE_ID = re.compile(r"[\w-]+")
+_LINE_ABOVE = compile_pattern(r"[ \t]*+(?:(?:#|//)[^\n]*+)?+\r?\n\Z")
+_NOTE = re.compile(r"^[ \t]*#", re.MULTILINE)
 
 
 def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
@@ -39,6 +43,9 @@ def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
             if tag.name in ROUTES and tag.target:
                 words = [tag.target, *(tag.text or "").split()]
                 yield from name_targets(words, nodes, text, Span(tag.span.start + 1 + len(tag.name), tag.span.end))
+            elif tag.name == "call" and tag.text and tag.text not in CALL_CHOICES and _IDENTIFIER.fullmatch(tag.text):
+                start = tag.span.start + len("@call")
+                yield Occurrence(tag.text, "function", find_word(text, tag.text, Span(start, tag.span.end)))
         for part in walk(message):
             yield from name_part(part, text)
 
@@ -58,7 +65,8 @@ def name_message(message: syntax.Message, nodes: Set[str], text: str) -> Iterato
     elif message.role == "goto" and message.head:
         yield from name_targets([message.head], nodes, text, head)
     elif role in ROUTES and message.head:
-        yield from name_targets(message.head.split(), nodes, text, head)
+        moving = message.head.split()[0] in MOVING_TARGETS
+        yield from name_targets(message.head.split() if moving else [message.head], nodes, text, head)
 
 
 def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -> Iterator[Occurrence]:
@@ -67,11 +75,11 @@ def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -
     if target not in MOVING_TARGETS:
         yield Occurrence(target, "node", find_word(text, target, span))
         return
+    names = " ".join(candidates).replace(",", " ").split()
+    if target != "auto" or not nodes >= {*names}:
+        return  # the words are a condition
     start = find_word(text, target, span).end
-    for word in candidates:
-        name = word.strip(",")
-        if name not in nodes:
-            return  # the words are a condition
+    for name in names:
         place = find_word(text, name, Span(start, span.end))
         start = place.end
         yield Occurrence(name, "node", place)
@@ -115,8 +123,8 @@ def walk(node: syntax.ConvoSyntax) -> Iterator[syntax.ConvoSyntax]:
 def accepts_name(name: str, occurrence: Occurrence) -> bool:
     """Whether a name may stand in the place of another one: a node's or a function's."""
     if occurrence.space == "node":
-        return _NODE_ID.fullmatch(name) is not None
-    return _IDENTIFIER.fullmatch(name) is not None and name not in BUILT_IN
+        return _NODE_ID.fullmatch(name) is not None and name not in MOVING_TARGETS | {"main"}
+    return _IDENTIFIER.fullmatch(name) is not None and name not in BUILT_IN | CALL_CHOICES
 
 
 def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[Completion]:
@@ -147,24 +155,48 @@ def is_code(before: str, line: str) -> bool:
 def format_text(program: syntax.ConvoProgram) -> str | None:
     """The text with each message as the printer writes it; nothing for a conversation with problems.
 
-    What is between messages stays. So does a message with a comment in it, which the printer does not know of, and
-    the whole text, should it be read as anything else after that.
+    What is between messages stays. So does a message with a comment in it or after it, which the printer does not know
+    of, and the whole text, should it be read as anything else after that.
     """
     text = program.source.text
     if program.problems or not any(_HEAD.finditer(text)):
         return None
     written, position = [], 0
     for message in program.statements:
-        start = min([message.span.start, *(tag.span.start for tag in message.tags)])
-        start = text.rfind("\n", 0, start) + 1
-        own = text[start : message.span.end]
-        printed = print_message(message).rstrip("\n")
-        if start < position or text[message.span.end :].lstrip(" \t")[:1] not in {"", "\n", "\r"}:
+        start = find_start(message, text, position)
+        if start < position:
             return None
-        written += [text[position:start], own if loses_comment(own, printed) else printed]
+        written += [text[position:start], print_in_place(message, text, start)]
         position = message.span.end
     formatted = "".join([*written, text[position:]])
     return formatted if read_convo(formatted).statements == program.statements else None
+
+
+def find_start(message: syntax.Message, text: str, position: int) -> int:
+    """Where the first line of a message begins: of its tags, and of the `#` lines that describe a function."""
+    head = text.rfind("\n", 0, min([message.span.start, *(tag.span.start for tag in message.tags)])) + 1
+    if not isinstance(message, syntax.FunctionMessage) or message.description is None:
+        return head
+    start = head
+    while start > position:
+        line = text.rfind("\n", 0, start - 1) + 1
+        if line < position or not _LINE_ABOVE.match(text, line, start):
+            break
+        start = line
+    note = _NOTE.search(text, start, head)
+    return note.start() if note else head
+
+
+def print_in_place(message: syntax.Message, text: str, start: int) -> str:
+    """A message as it is printed, or as it stands where the printer cannot write it or all that is beside it."""
+    own, rest = text[start : message.span.end], text[message.span.end :].partition("\n")[0]
+    if rest.strip(" \t\r"):
+        return own
+    try:
+        printed = print_message(message).rstrip("\n")
+    except ValueError:  # a head or a tag that only its own line breaks can write
+        return own
+    return own if loses_comment(own, printed) else printed
 
 
 def loses_comment(own: str, printed: str) -> bool:

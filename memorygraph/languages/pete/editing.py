@@ -25,48 +25,68 @@ _UNWRITABLE = re.compile(r"[ \t]*(?://|!!)[^\n]*\Z")
 def find_occurrences(program: syntax.PeteProgram) -> Iterator[Occurrence]:
     """The handles, contexts, predicates, faculties and addresses of a log.
 
-    A handle and the variable of its name are one name: what is asked for by `_meat` is bound to `&meat`.
+    A handle, the variable of its name and the context of its name are one name: what is asked for by `_meat` is bound
+    to `&meat`, and what `context cool` did is `&cool`. A variable of a rule is known in the rule alone.
     """
-    text = program.source.text
-    declared: set[str] = set()
+    search = NameSearch(program)
     for item in program.items:
-        yield from name_head(item, text)
         for part in syntax.walk(item):
-            match part:
-                case syntax.Ref(name=name):
-                    place = Span(part.span.end - len(name), part.span.end)
-                    new = isinstance(item, syntax.Instantiation) and part is item.ref and name not in declared
-                    declared |= {name} if new else set()
-                    yield Occurrence(
-                        name,
-                        "handle",
-                        place,
-                        kind="handle" if new else "",
-                        whole=item.span if new else None,
-                        fixed=name == syntax.SELF,
-                    )
-                case syntax.Variable(name=name):
-                    place = Span(part.span.end - len(name), part.span.end)
-                    yield Occurrence(name, "handle", place, fixed=name == syntax.SELF)
-                case syntax.Memory():
-                    yield Occurrence(text[slice(*part.span)], "address", part.span, fixed=True)
-                case syntax.Predication(predicate=predicate):
-                    between = Span(part.subject.span.end, part.object.span.start)
-                    yield Occurrence(predicate, "predicate", find_word(text, predicate, between), fixed=True)
+            yield from search.name_part(part, item)
 
 
-def name_head(item: syntax.Item, text: str) -> Iterator[Occurrence]:
-    """The context that an item opens or abbreviates, or the procedure that it calls."""
-    match item:
-        case syntax.Opening(name=name) | syntax.Abbreviation(name=name):
-            place = find_word(text, name, Span(item.span.start + len("context"), item.span.end))
-            yield Occurrence(name, "context", place, item.span.start, "context", item.span)
-        case syntax.Command(procedure=procedure):
-            place = find_word(text, procedure, item.span)
-            yield Occurrence(procedure, "procedure", place, fixed=True)
-            if item.faculty:
-                place = find_word(text, item.faculty, item.span)
-                yield Occurrence(item.faculty, "faculty", place, fixed=True)
+class NameSearch:
+    """Looks for the names of a log, item by item."""
+
+    def __init__(self, program: syntax.PeteProgram) -> None:
+        self.text = program.source.text
+        self.outermost = next((item for item in program.items if isinstance(item, syntax.Opening)), None)
+        commands = [item for item in program.items if isinstance(item, syntax.Command)]
+        self.faculties = {command.faculty for command in commands}
+        self.declared: set[tuple[str, int]] = set()
+
+    def name_part(self, part: syntax.PeteSyntax, item: syntax.Item) -> Iterator[Occurrence]:
+        """The names that a part of an item is, without those of its own parts."""
+        match part:
+            case syntax.Ref(name=name):
+                # The outermost context has nobody who passes it anything: its handles mean what they are called.
+                passed = item is self.outermost
+                made = isinstance(item, syntax.Instantiation) and part is item.ref
+                kind = "handle" if passed or made else ""
+                yield self.name_handle(name, part, kind, whole=item.span if made else None, fixed=passed)
+            case syntax.Variable(name=name):
+                rule = item.span.start if isinstance(item, syntax.Rule) else 0
+                yield self.name_handle(name, part, "variable", scope=rule)
+            case syntax.Opening(name=name) | syntax.Abbreviation(name=name):
+                self.declared.add((name, 0))
+                place = find_word(self.text, name, Span(part.span.start + len("context"), part.span.end))
+                yield Occurrence(name, "handle", place, kind="context", whole=part.span)
+            case syntax.Memory():
+                yield Occurrence(self.text[slice(*part.span)], "address", part.span, fixed=True)
+            case syntax.Predication(predicate=predicate):
+                between = Span(part.subject.span.end, part.object.span.start)
+                yield Occurrence(predicate, "predicate", find_word(self.text, predicate, between), fixed=True)
+            case syntax.Command(procedure=procedure, faculty=faculty):
+                yield Occurrence(procedure, "procedure", find_word(self.text, procedure, part.span), fixed=True)
+                if faculty:
+                    yield Occurrence(faculty, "faculty", find_word(self.text, faculty, part.span), fixed=True)
+
+    def name_handle(
+        self,
+        name: str,
+        part: syntax.PeteSyntax,
+        kind: str,
+        *,
+        scope: int = 0,
+        whole: Span | None = None,
+        fixed: bool = False,
+    ) -> Occurrence:
+        """A handle or a variable, which is declared where it is new; that of a faculty has the faculty's name."""
+        new = bool(kind) and (name, scope) not in self.declared
+        if new:
+            self.declared.add((name, scope))
+        place = Span(part.span.end - len(name), part.span.end)
+        fixed = fixed or name == syntax.SELF or (name in self.faculties and not scope)
+        return Occurrence(name, "handle", place, scope, kind if new else "", whole if new else None, fixed)
 
 
 def accepts_name(name: str, occurrence: Occurrence) -> bool:

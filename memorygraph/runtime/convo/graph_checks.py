@@ -233,9 +233,12 @@ class GraphChecks:
         """Find nodes that no path leads to."""
         for id_, node in self.graph.nodes.items():
             if reached is not None and id_ not in reached:
-                text = "is never reached: no `goto` and no route that can be taken leads to it; write "
-                text = f"the node `{shorten(id_)}` {text}`@to {shorten(id_)}` above the node before it"
-                yield Finding(text, "unreached-node", self.head_span(node.message))
+                name = shorten(id_)
+                # Only the head of a message can name an id with blanks.
+                route = f"`> to {name}` in" if len(id_.split()) > 1 else f"`@to {name}` above"
+                text = f"the node `{name}` is never reached: no `goto` and no route that can be taken leads to it"
+                hint = f"write {route} the node before it"
+                yield Finding(f"{text}; {hint}", "unreached-node", self.head_span(node.message))
 
     def check_loops(self, reached: Set[str]) -> Iterator[Finding]:
         """Find loops that nothing leads out of."""

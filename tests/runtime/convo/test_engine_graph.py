@@ -61,6 +61,36 @@ def test_auto_can_name_its_candidates(written: str, candidates: tuple[str, ...],
     assert (route.target, route.candidates, route.condition) == ("auto", candidates, condition)
 
 
+@pytest.mark.parametrize(
+    ("written", "target", "candidates", "words"),
+    [
+        ("> to my node", "my node", (), None),
+        ("> to my node\nSo", "my node", (), "So"),
+        ("> to auto b, my", "auto", ("b", "my"), None),
+        ("> to auto b my\nSo", "auto", ("b", "my"), "So"),
+        ("> to auto b is better", "auto", (), "b is better"),
+        ("> to auto it is so\nand {{x}}", "auto", (), "it is so\nand "),
+        ("> to next b", "next", (), "b"),
+        ("> to next else", "next", (), None),
+    ],
+)
+def test_the_head_of_a_routing_message_is_an_id_with_blanks_or_goes_on_as_a_tag_does(
+    written: str, target: str, candidates: tuple[str, ...], words: str | None
+) -> None:
+    [route] = graph(f"> node a\n{written}\n> node b\n> node my\n> node my node").nodes["a"].routes
+    parts = route.condition.parts if isinstance(route.condition, Template) else None
+    assert (route.target, route.candidates) == (target, candidates)
+    assert words == (None if parts is None else "".join(part for part in parts if isinstance(part, str)))
+
+
+def test_a_node_with_blanks_in_its_id_can_be_a_source_of_a_route() -> None:
+    found = graph("> node my node\n> node b\n> from my node\n> from auto it is so")
+    assert [(route.target, route.condition) for route in found.nodes["my node"].routes] == [
+        ("b", None),
+        ("b", Template(("it is so",))),
+    ]
+
+
 def test_a_node_can_be_reached_from_the_next_one_and_from_all() -> None:
     found = graph("@from next\n> node a\n> node b\n@from auto\n@from next\n> node c")
     assert {id_: [route.target for route in node.routes] for id_, node in found.nodes.items()} == {
