@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, functions_of, id_in
@@ -59,9 +61,7 @@ class Scene:
         self.visits: list[Visit] = []
         self.infos: list[dict[str, Any]] = []
         self.use_environment(Environment(permissions=permissions, protected=VARIABLES_OF_THE_ENGINE))
-        self.evaluator.declare(
-            [*functions_of(graph.outside), *(f for node in graph.nodes.values() for f in node.functions)]
-        )
+        self.declare_functions()
 
     def copy(self) -> Scene:
         """Copy the scene for a fork, which shares no variable with it."""
@@ -80,11 +80,24 @@ class Scene:
         self.environment = replace(environment, hooks=hooks)
         self.evaluator = Evaluator(self.environment, self.program.source)
 
+    def declare_functions(self) -> None:
+        """Make all functions callable. Of several with one name, code calls its node's own, else the one outside."""
+        outside = functions_of(self.graph.outside)
+        of_nodes = {id_: node.functions for id_, node in self.graph.nodes.items()}
+        self.evaluator.declare([*chain.from_iterable(of_nodes.values()), *outside])
+        everywhere = {function.name: function for function in self.environment.functions.values()}
+        self.functions = {
+            id_: ChainMap({function.name: function for function in own}, everywhere) for id_, own in of_nodes.items()
+        }
+        bodies = {id(function): self.functions[id_] for id_, own in of_nodes.items() for function in own}
+        self.environment.callable_in = {**bodies, **{id(function): everywhere for function in outside}}
+
     # Visits
 
     def enter(self, visit: Visit) -> None:
         """Begin a visit: expressions see its input from here on, and no output yet."""
         self.add_visit(visit)
+        self.environment.functions = self.functions[visit.node]
         self.environment.variables[INPUT] = copy_deeply(visit.input)
         self.environment.variables.pop(OUTPUT, None)
 
@@ -131,8 +144,14 @@ class Scene:
     # Texts and messages
 
     def describe(self, node: str) -> str:
-        """Render the description of a node."""
-        return self.evaluator.template(self.graph.nodes[node].message.content) if node in self.graph.nodes else ""
+        """Render the description of a node, which calls the node's own functions."""
+        if node not in self.graph.nodes:
+            return ""
+        here, self.environment.functions = self.environment.functions, self.functions[node]
+        try:
+            return self.evaluator.template(self.graph.nodes[node].message.content)
+        finally:
+            self.environment.functions = here
 
     def is_enabled(self, message: syntax.Message) -> bool:
         """Whether the tags `@condition` and `@disabled` let a message take part."""

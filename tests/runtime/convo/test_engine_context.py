@@ -136,6 +136,71 @@ def test_the_functions_of_a_node_can_be_called_from_everywhere() -> None:
     assert "tools" not in model.requests[0].json
 
 
+LABELS = """
+> local label(n: string) -> ( 'OUT {{n}}' )
+> local around(n: string) -> ( label(n) )
+@to b
+> node a
+  > local label(n: string) -> ( 'A {{n}}' )
+  > local shown(n: string) -> ( label(n) )
+  > user
+  %s
+> node b
+  {{label("described")}}
+  > local label(n: string) -> ( 'B {{n}}' )
+  > local only(n: string) -> ( label(n) )
+  > user
+  %s
+@to a
+> node c
+  > user
+  %s
+> nodeEnd
+> user
+x
+> goto %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "node", "text"),
+    [
+        ("label(input)", "a", "A x"),
+        ("label(input)", "b", "B x"),
+        ("label(input)", "c", "OUT x"),
+        ("shown(input)", "b", "A x"),  # a body calls what stands beside it, wherever it is called from
+        ("only(input)", "a", "B x"),
+        ("around(input)", "a", "OUT x"),
+    ],
+)
+def test_of_functions_with_one_name_code_calls_its_nodes_own_else_the_one_outside(
+    call: str, node: str, text: str
+) -> None:
+    with scripted(["one", "two", "three"]) as model:
+        result = execute_convo_graph(LABELS % (*[f"{{{{{call}}}}}"] * 3, node))
+    assert (result.error, sent(model)[0]) == (None, [{"role": "user", "content": text}])
+
+
+def test_a_node_that_calls_its_only_function_itself_calls_its_helpers() -> None:
+    node = "> node %s\n > local label(n: string) -> ('%s {{n}}')\n > thank(n: string) -> (label(n))\n"
+    result = execute_convo_graph(f"@to b\n{node % ('a', 'A')}{node % ('b', 'B')}> nodeEnd\n> user\nx\n> goto a")
+    assert [step.output for step in result.steps] == ["A x", "B A x"]
+
+
+def test_a_fork_calls_the_functions_of_its_own_node() -> None:
+    node = "> node %s\n > local label(n: string) -> ('%s {{n}}')\n > thank(n: string) -> (label(n))\n"
+    source = f"@fork\n@to b\n@to c\n> node a\n{node % ('b', 'B')}{node % ('c', 'C')}> nodeEnd\n> user\nx\n> goto a"
+    result = execute_convo_graph(source)
+    assert (result.value, [fork.value for fork in result.forks]) == ("B x", ["C x"])
+
+
+def test_a_description_calls_the_functions_of_its_node() -> None:
+    source = LABELS.replace("@to b", "@to auto") % ("A", "B", "C", "a")
+    with scripted(["one", '{"nodeId": "b"}', "two"]) as model:
+        execute_convo_graph(source)
+    assert '"B described"' in sent(model)[1][0]["content"]
+
+
 def test_a_node_without_a_message_of_the_user_calls_its_only_function() -> None:
     source = (
         "@to b\n> node a\n > f(x: number y?: string) -> (mul(x 2))\n"
