@@ -135,7 +135,7 @@ class Inference:
     def note(self, use: ToolUse) -> None:
         """Note a call of a function in the step."""
         self.step.tool = use
-        self.step.variables = self.branch.scene.variables()
+        self.branch.scene.keep(self.step)
 
 
 @dataclass

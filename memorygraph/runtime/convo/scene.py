@@ -18,11 +18,13 @@ from memorygraph.languages.convo.syntax import message_role
 from memorygraph.limits import spend_on_parts
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
-from memorygraph.runtime.convo.steps import GraphFailure
+from memorygraph.runtime.convo.steps import ConvoStep, EarlierVisit, GraphFailure, GraphStart, TypedVariables
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
+from memorygraph.runtime.convo.types import can_write_types
 from memorygraph.runtime.convo.values import (
     UNDEFINED,
     ConvoType,
+    Undefined,
     copy_deeply,
     deep_equal,
     is_number,
@@ -137,9 +139,24 @@ class Scene:
             if name not in VARIABLES_OF_THE_ENGINE and is_data(value)
         }
 
-    def restore(self, variables: dict[str, Any]) -> None:
-        """Give the program's variables the values of an earlier copy."""
-        self.environment.variables.update(copy_deeply(variables))
+    def typed_variables(self) -> TypedVariables | Undefined:
+        """Copy those of the program's variables that are types, or have types in them."""
+        values = {
+            name: copy_deeply(value)
+            for name, value in self.environment.variables.items()
+            if name not in VARIABLES_OF_THE_ENGINE and not is_data(value) and can_write_types(value)
+        }
+        return TypedVariables(values) if values else UNDEFINED
+
+    def keep(self, step: ConvoStep) -> None:
+        """Note the program's variables in a step, as they are after it."""
+        step.variables, step.types = self.variables(), self.typed_variables()
+
+    def restore(self, kept: ConvoStep | GraphStart) -> None:
+        """Give the program's variables the values that a step noted, or the start of a run."""
+        self.environment.variables.update(copy_deeply(kept.variables))
+        if kept.types is not UNDEFINED:
+            self.environment.variables.update(copy_deeply(kept.types.values))
 
     # Texts and messages
 
@@ -311,7 +328,10 @@ class Surroundings:
     visit: Visit | None = None  # the visit that the messages are in
 
     def find_start(self, *, resumed: bool) -> Visit:
-        """Read the messages; give the visit at the last `goto`. A resumed run does not execute `do` again."""
+        """Read the messages; give the visit at the last `goto`.
+
+        A run that is resumed without its `GraphStart`, of an earlier version, does not execute `do` again.
+        """
         messages = self.scene.graph.outside
         last = max((i for i, message in enumerate(messages) if message_role(message) == "goto"), default=None)
         for index, message in enumerate(messages):
@@ -325,6 +345,22 @@ class Surroundings:
             raise GraphFailure("there are no node results: no `> goto` says where the graph begins", "no-goto")
         self.around += self.groups.pop()
         return self.visit
+
+    def record(self) -> GraphStart:
+        """Record what a resumed run begins with."""
+        visits = [
+            EarlierVisit(visit.node, visit.input, list(said))
+            for visit, said in zip(self.scene.visits, self.groups, strict=True)
+        ]
+        return GraphStart(list(self.around), visits, self.scene.variables(), self.scene.typed_variables())
+
+    def reopen(self, start: GraphStart, first: ConvoStep) -> Visit:
+        """Take everything from where the run began; give the visit of its first step."""
+        self.around, self.groups = list(start.around), [list(visit.messages) for visit in start.visits]
+        for visit in start.visits:
+            self.scene.add_visit(Visit(visit.node, visit.input))
+        self.scene.restore(start)
+        return Visit(first.node, first.input)
 
     def read(self, message: syntax.Message, *, resumed: bool) -> None:
         """Read a message, and execute the code in it."""
