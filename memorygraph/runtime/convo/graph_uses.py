@@ -163,7 +163,8 @@ class UseReader:
         """Read an expression that is a type: a name in it is that of a type."""
         match value:
             case syntax.Reference():
-                self.uses.types.append((value.path[0], name_span(value.path[0], value.span)))
+                if value.path[0] not in self.local:  # which may hold a type: it is a value
+                    self.uses.types.append((value.path[0], name_span(value.path[0], value.span)))
             case syntax.Call(name=("array" | "map" | "struct",)):
                 for argument in value.arguments:
                     self.type(argument.value)
