@@ -20,7 +20,8 @@ MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside th
 
 _LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
 _PLACEHOLDER = "`{}` stands for the id of a node, which is not supported; write the id itself"
-MOVING_TARGETS = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
+MOVING_TARGETS = frozenset({"auto", "next"})  # targets that are no ids of nodes
+_NO_NODE = "main"  # where a `goto` without an id leads
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
 _HEADLESS = syntax.CODE_ROLES - syntax.TITLED_ROLES
 _TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
@@ -107,7 +108,7 @@ class _Checks:
     def check_nodes(self) -> Iterator[Finding]:
         for message in self.messages:
             if isinstance(message, syntax.TextMessage) and message.role == "node":
-                id_ = message.head or "main"
+                id_ = message.head or _NO_NODE
                 if id_ in self.nodes:
                     text = f"the node `{shorten(id_)}` is there twice; give one of them another id"
                     yield Finding(text, "duplicate-node", self.head_span(message), self.head_span(self.nodes[id_]))
@@ -124,7 +125,7 @@ class _Checks:
             if role in syntax.NODE_ENDS:
                 inside = role == "node"
             yield from self.check_routing_tags(message)
-            if role == "goto" and index > over:
+            if role == "goto" and index > over and head != _NO_NODE:
                 yield from self.check_target(head, self.head_span(message))
             elif role in syntax.ROUTE_ROLES and not inside:
                 text = f"`> {role}` is a route of a node, and stands in none; write it below the node's head"
@@ -133,9 +134,15 @@ class _Checks:
                 text = f"`> {role}` names no node; write its id after it, or `next` or `auto`"
                 yield Finding(text, "invalid-route-tag", self.head_span(message))
             elif role in {"to", "from"}:
-                # `auto` may be followed by the nodes among which it chooses.
-                first = re.split(r"\s", head, maxsplit=1)[0]
-                yield from self.check_target(first if first in MOVING_TARGETS else head, self.head_span(message))
+                yield from self.check_route_head(role, head, self.head_span(message))
+
+    def check_route_head(self, role: str, head: str, span: Span) -> Iterator[Finding]:
+        first = re.split(r"\s", head, maxsplit=1)[0]
+        if first not in MOVING_TARGETS:
+            yield from self.check_target(head, span)
+        elif (role, first) == ("to", "auto"):  # followed by the nodes among which it chooses
+            for each in re.compile(r"[^\s,]+").finditer(head, len(first)):
+                yield from self.check_target(each[0], Span(span.start + each.start(), span.start + each.end()))
 
     def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:
@@ -149,12 +156,12 @@ class _Checks:
                     else f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
                 )
                 yield Finding(text, "invalid-route-tag", tag.span)
-            elif tag.target is not None:
+            elif tag.target is not None and tag.target not in MOVING_TARGETS:
                 at = self.text.find(tag.target, tag.span.start + len(tag.name) + 1, tag.span.end)
                 yield from self.check_target(tag.target, Span(at, at + len(tag.target)))
 
     def check_target(self, target: str, span: Span) -> Iterator[Finding]:
-        if not target or target in MOVING_TARGETS or target in self.nodes or "{{" in target or self.imports:
+        if not target or target in self.nodes or "{{" in target or self.imports:
             return
         if target.startswith("{"):
             yield Finding(_PLACEHOLDER.format(shorten(target)), "missing-target", span)
