@@ -14,6 +14,7 @@ from typing import Any
 from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, functions_of, id_in
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.printing import print_message, print_tag
 from memorygraph.languages.convo.syntax import message_role
 from memorygraph.limits import spend_on_parts
 from memorygraph.runtime.convo.evaluator import Evaluator
@@ -38,6 +39,7 @@ from memorygraph.runtime.values import ValueProblem
 RESULT = ("__return",)
 INPUT, GRAPH_INPUT, OUTPUT = "input", "graphInput", "output"
 STACK, DEPTH = "__nodeStack", "__nodeContextDepth"
+PLACEHOLDER_START = "${"  # of a value that is filled in: the source still has it then
 VARIABLES_OF_THE_ENGINE = frozenset({INPUT, GRAPH_INPUT, OUTPUT, STACK})
 
 
@@ -227,14 +229,25 @@ class Scene:
                 add_speech(known.get(child.role, messages), self.speech(child))
             elif child.role in {"define", "do"} and isinstance(child, syntax.CodeMessage):
                 self.evaluator.statements(child.statements, defining=child.role == "define")
-                ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
-                code = self.source_text(ends) if ends else ""
-                messages.append(TranscriptEntry(child.role, code, self.tags(child)))
+                messages.append(TranscriptEntry(child.role, self.code_text(child), self.tags(child)))
         return messages, system
 
     def tags(self, message: syntax.Message) -> tuple[str, ...]:
-        """The tags of a message, as they are written."""
-        return tuple(self.source_text(tag.span) for tag in message.tags)
+        """The tags of a message, as they are written; a placeholder in one has been filled in."""
+        return tuple(
+            written if PLACEHOLDER_START not in written else print_tag(on_one_line(tag))
+            for tag in message.tags
+            for written in [self.source_text(tag.span)]
+        )
+
+    def code_text(self, message: syntax.CodeMessage) -> str:
+        """The statements of a message, as they are written; placeholders in them have been filled in."""
+        if not message.statements:
+            return ""
+        code = self.source_text(Span(message.statements[0].span[0], message.statements[-1].span[1]))
+        if PLACEHOLDER_START not in code:
+            return code
+        return print_message(replace(message, tags=())).partition("\n")[2].strip()
 
     def source_text(self, span: Span) -> str:
         """The source in a span."""
@@ -265,6 +278,12 @@ class Scene:
             return self.evaluator.type(tag.expression or tag.text or "any")
         except ValueProblem as error:
             raise ScriptError([self.program.source.problem(str(error), error.code, tag.span)]) from error
+
+
+def on_one_line(tag: syntax.Tag) -> syntax.Tag:
+    """A tag on one line, whatever was filled in: nothing of it may be read as a head, a tag or an expression."""
+    text, target = (" ".join(said.split()).lstrip("= ") if said else said for said in (tag.text, tag.target))
+    return replace(tag, text=text, target=target)
 
 
 # Roles whose messages change the message before them, and where their text goes.
