@@ -151,7 +151,8 @@ class CodePrompts:
         step = self.inference.step
         before = wire_messages(self.inference.context()) if head.extends else []
         before += self.said if head.continues else []
-        before = before[: len(before) - head.dropped][-head.last if head.last else 0 :]
+        before = before[: max(0, len(before) - head.dropped)]
+        before = before if head.last is None else before[max(0, len(before) - head.last) :]
         asked = [{"role": role if role in SPEAKERS else "user", "content": text} for role, text in messages]
         sent, options = [*before, *asked], {}
         if type_ is not None:

@@ -126,6 +126,29 @@ def test_a_message_of_an_earlier_step_stays_where_it_is_tagged_so() -> None:
     assert requests("", source)[2]["messages"] == [BRIEF, *C, B[2], {"role": "user", "content": "C: two Hi"}]
 
 
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        ("last:0", []),
+        ("last:1", ["M3"]),
+        ("last:4", ["M1", "M2", "M3"]),
+        ("dropLast:0", ["M1", "M2", "M3"]),
+        ("dropLast:1", ["M1", "M2"]),
+        ("dropLast:3", []),
+        ("dropLast:4", []),
+        ("dropLast:1 last:1", ["M2"]),
+    ],
+)
+def test_a_prompt_in_code_has_so_many_messages_before_it(words: str, before: list[str]) -> None:
+    source = (
+        f"> node a\n> user\nM1\n> assistant\nM2\n@call\n> user\nM3\n"
+        f"> f(x: string) -> (??? (* {words}) Q ???)\n> nodeEnd\n> user\nx\n> goto a"
+    )
+    with scripted([tool("f", x="1"), "answer"]) as model:
+        execute_convo_graph(source)
+    assert [message["content"] for message in sent(model)[1]] == [*before, "Q"]
+
+
 def test_the_functions_of_a_node_can_be_called_from_everywhere() -> None:
     source = (
         "> node a\n > f(x: string) -> (add(x '!'))\n> node b\n > user\n {{f(input)}}\n> nodeEnd\n> user\nHi\n> goto b"
