@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, functions_of, id_in
+from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, Route, functions_of, id_in, is_disabled
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.printing import print_message, print_tag
@@ -172,8 +172,8 @@ class Scene:
         finally:
             self.environment.functions = here
 
-    def is_enabled(self, message: syntax.Message) -> bool:
-        """Whether the tags `@condition` and `@disabled` let a message take part."""
+    def is_enabled(self, message: syntax.Message | Route) -> bool:
+        """Whether the tags `@condition` and `@disabled` let a message, or a route, take part."""
         for tag in message.tags:
             if tag.name == "condition" and not self.holds(tag):
                 return False
@@ -352,7 +352,8 @@ class Surroundings:
         A run that is resumed without its `GraphStart`, of an earlier version, does not execute `do` again.
         """
         messages = self.scene.graph.outside
-        last = max((i for i, message in enumerate(messages) if message_role(message) == "goto"), default=None)
+        gotos = [i for i, each in enumerate(messages) if message_role(each) == "goto" and not is_disabled(each)]
+        last = max(gotos, default=None)
         for index, message in enumerate(messages):
             if index == last and self.given is not None:
                 self.end_visit()

@@ -300,3 +300,10 @@ def test_what_the_user_of_a_program_gives_is_the_input(given: Any, text: str) ->
         result = execute_convo_graph(source, input=given)
     assert sent(model)[0][0]["content"] == f"{text}|{'1' if isinstance(given, dict) else 'undefined'}"
     assert result.steps[0].input == given
+
+
+def test_the_input_of_a_run_goes_before_the_last_goto_that_is_not_disabled() -> None:
+    source = "> node a\n > user\n A {{input}}\n> node b\n> nodeEnd\n> user\nold\n> goto a\n@disabled\n> goto b"
+    with scripted("ok") as model:
+        result = execute_convo_graph(source, input="new")
+    assert (result.error, sent(model)) == (None, [[{"role": "user", "content": "A new"}]])
