@@ -21,17 +21,18 @@ from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.prompts import summary_request
-from memorygraph.runtime.convo.scene import Scene, Surroundings
+from memorygraph.runtime.convo.scene import Scene, Surroundings, Visit
 from memorygraph.runtime.convo.steps import (
     CallPurpose,
     ConvoGraphResult,
     ConvoStep,
     GraphFailure,
+    GraphStart,
     ModelCall,
     summary_messages,
 )
 from memorygraph.runtime.convo.transcript import TranscriptEntry, wire_messages
-from memorygraph.runtime.convo.values import render_value
+from memorygraph.runtime.convo.values import UNDEFINED, Undefined, render_value
 from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions
@@ -171,6 +172,7 @@ class Engine:
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)
         self.begun = False  # the listener knows of the run: where it is stored, the database has it
         self.main: Branch | None = None
+        self.start: GraphStart | Undefined = UNDEFINED
         self.result: ConvoGraphResult | None = None
         self.known_steps = {(step.branch, step.index): step for step in self.resume}
         self.steps_taken = 0
@@ -200,10 +202,22 @@ class Engine:
             self.begun = True
             told = self.surroundings
             with self.budget.active():
-                start = told.find_start(resumed=bool(self.known_steps))
+                first = self.find_first()
             self.tell("conversation_read", [*told.around, *(entry for group in told.groups for entry in group)])
-            self.main = Branch(self, told.scene, told.around, told.groups, start.node, start.input)
+            self.main = Branch(self, told.scene, told.around, told.groups, first.node, first.input)
         return self.main
+
+    def find_first(self) -> Visit:
+        """Find the first visit: in the conversation, or as it was before the run was interrupted."""
+        told = self.surroundings
+        for step in self.known_steps.values():
+            if step.start is not UNDEFINED:
+                self.start = step.start
+                return told.reopen(step.start, step)
+        first = told.find_start(resumed=bool(self.known_steps))
+        if not self.known_steps:
+            self.start = told.record()
+        return first
 
     def end(self, error: Exception | None = None) -> ConvoGraphResult:
         """End the run: wait for the other branches, make the summary, and give the result."""
