@@ -10,6 +10,7 @@ import inspect
 import itertools
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import cached_property, partial, wraps
 from threading import Lock
@@ -73,7 +74,8 @@ class Offloaded:
                 for value in page:
                     yield value
         except asyncio.CancelledError:
-            self._executor.submit(close)  # behind the page, which is still being read: nobody waits for it
+            with suppress(RuntimeError):  # the client is closed already
+                self._executor.submit(close)  # behind the page, which is still being read: nobody waits for it
             raise
         except BaseException:
             await self._run(close)
