@@ -10,8 +10,10 @@ import inspect
 import itertools
 from collections.abc import AsyncIterator, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import cached_property, partial, wraps
+from threading import Lock
 from typing import Any, Self
 
 from memorygraph.client import MemoryGraph
@@ -57,12 +59,27 @@ class Offloaded:
     ) -> AsyncIterator[Any]:
         """Fetch each page of what a generator gives in a thread; where the reader ends, the rest is given up."""
         values = method(*args, **options)
+        busy = Lock()
+
+        def read_page() -> list[Any]:
+            with busy:
+                return list(itertools.islice(values, PAGE_ROWS))
+
+        def close() -> None:
+            with busy:
+                values.close()
+
         try:
-            while page := await self._run(lambda: list(itertools.islice(values, PAGE_ROWS))):
+            while page := await self._run(read_page):
                 for value in page:
                     yield value
-        finally:
-            await self._run(values.close)
+        except asyncio.CancelledError:
+            with suppress(RuntimeError):  # the client is closed already
+                self._executor.submit(close)  # behind the page, which is still being read: nobody waits for it
+            raise
+        except BaseException:
+            await self._run(close)
+            raise
 
 
 class AsyncMemoryGraph(Offloaded):

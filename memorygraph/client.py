@@ -813,6 +813,8 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no conversation of this name.
         """
+        if not dry_run and Spool(self.namespace).waiting():
+            Recorder(self.scope, "").flush()  # a call that names no conversation may continue this one
         if self.scope.read("forget/any-conversation", name=name) == []:
             raise NotFoundError(
                 f"no conversation `{name}` in namespace `{self.namespace}`; `memorygraph messages list` shows them all"
@@ -1202,11 +1204,13 @@ class MemoryGraph:
         """Delete a namespace with its graph, its history, conversations, programs and runs; returns what it held.
 
         A large one takes several transactions. A drop that was interrupted is finished by dropping again; until then
-        the namespace is listed as `dropping`. A dry run only returns what would go.
+        the namespace is listed as `dropping`. What files of this machine hold of it goes as well: journals of runs,
+        records and transcripts that wait to be written, and opened pages. A dry run only returns what would go.
 
         Raises:
             NotFoundError: there is no such namespace.
         """
+        from memorygraph.messages.pending import PendingTranscripts
         from memorygraph.messages.threads import drop_threads
         from memorygraph.runtime.convo.store import drop_graphs
         from memorygraph.runtime.runs import drop_runs
@@ -1215,7 +1219,11 @@ class MemoryGraph:
         held = find_namespace(dropped)
         if dry_run:
             return held
+        recorder = Recorder(dropped, "")  # refuses the home of another user, before anything goes
         begin_drop(dropped)
+        transcripts = [ref.conversation for ref in PendingTranscripts(name).waiting()]
+        clear_files(dropped, transcripts, [row["id"] for row in dropped.read("runs/run-ids")])
+        recorder.forget_waiting()
         drop_runs(dropped)
         drop_graphs(dropped)
         drop_threads(dropped)
@@ -1245,10 +1253,11 @@ def _script(source: str | Script, language: str, *, strict: bool = False, file: 
 
 def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequence[str]) -> int:
     """Delete what files of this machine hold of conversations and runs, and return how many these were."""
+    from memorygraph.messages.pending import PendingTranscripts
     from memorygraph.runtime.convo.journal import Journal
 
-    kept = Spool(namespace.name).forget(conversations) + sum(Journal(run).forget() for run in runs)
-    return kept + remove_pages()
+    waiting = Spool(namespace.name).forget(conversations) + PendingTranscripts(namespace.name).forget(conversations)
+    return waiting + sum(Journal(run).forget() for run in runs) + remove_pages()
 
 
 def connect_embedded(server: EmbeddedServer, auth: tuple[str, str] | None, database: str | None) -> Connection:

@@ -7,6 +7,7 @@ The tree (the exit code of the command line in brackets)::
      │    ├── ProgramError [1]    a program stopped while it ran
      │    ├── FunctionFailure [1] a function that a step called cannot be executed (runtime.convo)
      │    └── NotWrittenError [1] a model wrote no good program (memory.remember)
+     ├── FilesError [1]           something is wrong in several files of a command (cli.output)
      ├── Interrupted [130]        the user has stopped a command (cli.stopping)
      ├── Cancelled [143]         what a run was a part of has ended, or the process was told to end (limits)
      ├── LimitExceeded [1]       a run has used up its work, its time or its bytes (limits)
@@ -17,6 +18,7 @@ The tree (the exit code of the command line in brackets)::
      ├── NotFoundError [1]        no such id, file or namespace
      ├── BackupError [1]          no backup, or none that fits, or something would be overwritten (server.archive)
      ├── BadRecordError [1]       a call of an `openai` client can never be recorded (messages.recorder)
+     ├── TranscriptTooLongError [1]  a transcript of an agent can never be kept (hooks.transcripts)
      ├── Refused [1]              a program wanted what is not allowed (runtime.permissions)
      ├── ToolFailure [1]          a tool of a program failed (runtime.tools)
      ├── MemoryFailure [1]        a memory of a program failed (runtime.memories)

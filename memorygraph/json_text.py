@@ -23,6 +23,7 @@ class UnreadableRecord(MemoryGraphError, ValueError):  # noqa: N818 - the name s
 
 _Result = TypeVar("_Result")
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(r'[\[\]{}"]|\\.', re.DOTALL)
 
 
@@ -101,6 +102,17 @@ def nests_deeper(value: Any, maximum: int = MAX_JSON_DEPTH) -> bool:
             return False
         level = [inner for part in holders.values() for inner in (part.values() if isinstance(part, Mapping) else part)]
     return True
+
+
+def join_halves(text: str) -> str:
+    r"""Make a text that can be encoded: halves of characters are put together, or replaced.
+
+    >>> join_halves("\ud83d\ude00 \ud83d").encode()
+    b'\xf0\x9f\x98\x80 \xef\xbf\xbd'
+    """
+    if not _HALF_CHARACTER.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _refuse_constant(name: str) -> NoReturn:

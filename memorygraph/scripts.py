@@ -18,22 +18,31 @@ STANDARD_INPUT = "-"
 
 @contextmanager
 def open_script(path: str | Path) -> Iterator[TextIO]:
-    """A script file, or standard input for `-`, that can be read more than once."""
+    """A script file, or standard input for `-`, that can be read more than once, also where it is a pipe."""
     with _open(path) as file:
         yield io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
 
 
 def _open(path: str | Path) -> BinaryIO:
     try:
-        if str(path) != STANDARD_INPUT:
-            return Path(path).open("rb")
-        copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-        shutil.copyfileobj(sys.stdin.buffer, copy)
-        copy.seek(0)
+        if str(path) == STANDARD_INPUT:
+            return _copy(sys.stdin.buffer)
+        file = Path(path).open("rb")  # noqa: SIM115 - the caller closes it
+        if file.seekable():
+            return file
+        with file:  # a pipe, such as that of `<(zcat FILE)`
+            return _copy(file)
     except FileNotFoundError:
         raise NotFoundError(f"no such file: {path}") from None
     except OSError as error:
         raise MemoryGraphError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _copy(source: BinaryIO) -> BinaryIO:
+    """Copy what can be read only once into a file, which the caller closes."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    shutil.copyfileobj(source, copy)
+    copy.seek(0)
     return cast(BinaryIO, copy)
 
 

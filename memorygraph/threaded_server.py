@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import time
 from contextlib import suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,6 +12,7 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 ACCEPT_INTERVAL_S = 0.02
+CLOSING_S = 4.0
 
 
 class ThreadedServer(ThreadingHTTPServer):
@@ -75,14 +77,19 @@ class ThreadedServer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def close(self) -> None:
-        """Stop, breaking connections that are still open; no thread or socket is left."""
+        """Stop, breaking connections that are still open; no socket is left.
+
+        A thread that waits for more than `CLOSING_S`, as for a slow model, ends with its answer, or with the process.
+        """
         self.closing.set()
         self.shutdown()
         self._accepting.join()
         with self._lock:
             connections = dict(self._connections)
-        for thread, connection in connections.items():
+        for connection in connections.values():
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
-            thread.join()
+        deadline = time.monotonic() + CLOSING_S
+        for thread in connections:
+            thread.join(max(0.0, deadline - time.monotonic()))
         self.server_close()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import regex
@@ -41,6 +41,18 @@ _IDEOGRAPH = regex.compile(r"\p{Han}")
 _STACK = regex.compile(r"\P{M}\p{M}*|\p{M}+")
 
 _STACKED_SIGN = re.compile(f"[{_STACKED}]")
+
+# Lucene divides a text into words by Unicode's rules (UAX #29): some signs between two letters or two digits are inside
+# of a word. The colon is one of them in the version of Unicode that Lucene follows.
+_LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]"
+_SIGN_INSIDE = (
+    rf"(?:(?<={_LETTER}\p{{M}}*)[:'\p{{WB=MidLetter}}\p{{WB=MidNumLet}}](?={_LETTER})"
+    r"|(?<=\p{WB=Numeric}\p{M}*)['\p{WB=MidNum}\p{WB=MidNumLet}](?=\p{WB=Numeric})"
+    r'|(?<=\p{WB=Hebrew_Letter}\p{M}*)"(?=\p{WB=Hebrew_Letter}))'
+)
+_IN_WORD = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}\p{WB=Numeric}\p{WB=ExtendNumLet}\p{M}]"
+_WITH_SIGNS = regex.compile(rf"(?<!{_IN_WORD}){_IN_WORD}++(?:{_SIGN_INSIDE}{_IN_WORD}++)+")
+POSSESSIVE = re.compile(r"['\u2019]s?$")
 
 # What Korean joins to a noun; the longest come first.
 _PARTICLES = re.compile(
@@ -100,6 +112,15 @@ def segments_of(word: str) -> Iterator[Segment]:
         yield Segment("", whole[end:])
 
 
+def words_with_signs(text: str) -> list[str]:
+    """The words that the index leaves whole although there are signs in them, without a possessive ending.
+
+    >>> words_with_signs("O'Brien's node.js 3.5, at 10:30")
+    ["O'Brien", 'node.js', '3.5']
+    """
+    return [POSSESSIVE.sub("", word) for word in _WITH_SIGNS.findall(text)]
+
+
 def stored_parts(text: str | None) -> str | None:
     """The parts of a text that are stored beside it, or None for a text that is found without them.
 
@@ -137,16 +158,17 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Terms:
-        """The terms for words that are each in one script, as `segments_of` splits them.
+        """The terms for words that are each in one script, as `segments_of` splits them, or that have signs in them.
 
         >>> Terms.of(["tea", "東京都", "커피"])
         Terms(text=['tea', '東京', '京都', '커피'], parts=['tea', '커피'], signs=['東', '京', '都'])
         """
         text, parts, signs = list[str](), list[str](), list[str]()
         left = MAX_PAIRS
-        for segment in (segment for word in words for segment in segments_of(word)):
+        segments = ([Segment("", word)] if _WITH_SIGNS.fullmatch(word) else segments_of(word) for word in words)
+        for segment in chain.from_iterable(segments):
             if not segment.script:
-                text.append(segment.text)
+                text += normal_forms(segment.text)
                 parts.append(segment.text)
                 continue
             some = segment.parts[:left]
@@ -158,6 +180,17 @@ class Terms(NamedTuple):
                 text.append(segment.text)
                 parts += some
         return cls(*(list(dict.fromkeys(terms)) for terms in (text, parts, signs[:MAX_PAIRS])))
+
+
+def normal_forms(word: str) -> list[str]:
+    """A word as it is written, and with the marks on its letters joined to them and apart: the index tells these apart.
+
+    >>> len(normal_forms("tea")), len(normal_forms("café"))
+    (1, 2)
+    """
+    if word.isascii():
+        return [word]
+    return list(dict.fromkeys([word, unicodedata.normalize("NFC", word), unicodedata.normalize("NFD", word)]))
 
 
 def pairs_of(text: str) -> list[str]:

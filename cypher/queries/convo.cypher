@@ -82,9 +82,10 @@ USING INDEX SEEK message:Message(namespace, id)
 MERGE (step)-[:SAID {order: place}]->(message);
 
 // name: broken-run
-// The latest run of a program that has not come to its end. Parameters: namespace, graph (the id of its definition).
+// The latest run of a program that has not come to its end. Parameters: namespace, graph (the id of its definition),
+// running (the ids of those that still run).
 MATCH (:Graph {namespace: $namespace, id: $graph})<-[:OF]-(run:Run)
-WHERE run.status <> 'done'
+WHERE run.status <> 'done' AND NOT run.id IN $running
 RETURN run.id AS id
 ORDER BY run.started_at DESC
 LIMIT 1;

@@ -155,9 +155,11 @@ RETURN conversation.name AS name;
 // with it, those of runs and of thoughts:
 //
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
-//   at it, and the runs that were shown it;
-// - its aliases, with the former states of what was merged into it;
-// - of a former state the other ones of the same node, and the former observations of it;
+//   at it, and the runs that were given it or shown it;
+// - the alias that it has left where it was merged into another, and those that nothing else has, with the former states of
+//   what was merged into it;
+// - of a former state the other ones of the same node, and the former observations of it; where it has expired, only those
+//   before it, because another node may have its id since;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
 // - of a run what it saw and did, and of a program its runs.
@@ -188,20 +190,22 @@ CALL (forgetting, taken) {
       }
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, id: going.id})
     USING INDEX SEEK part:Former(namespace, id, until)
-    WHERE part.until IS NOT NULL AND part.of = 'node'
+    WHERE part.until IS NOT NULL AND part.of = 'node' AND (NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until)
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, from_node: going.id})
     USING INDEX SEEK part:Former(namespace, from_node)
+    WHERE NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until
     RETURN part
     UNION
-    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, to_node: going.id})
     USING INDEX SEEK part:Former(namespace, to_node)
+    WHERE NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until
     RETURN part
     UNION
     WITH forgetting, going WHERE going:Former AND going.of = 'edge' AND going.verb = 'observed'
@@ -239,8 +243,17 @@ CALL (forgetting, taken) {
     MATCH (going:Former)-[:CONTAINS]->(part:Former)
     RETURN part
     UNION
-    WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
+    WITH going WHERE going:Node OR (going:Former AND going.of = 'node')
+    MATCH (part:Alias {namespace: $namespace, node: going.id})
+    USING INDEX SEEK part:Alias(namespace, node)
+    RETURN part
+    UNION
+    WITH forgetting, going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
     MATCH (going)<-[:ALIAS_OF]-(part:Alias)
+    WHERE NOT EXISTS {
+      MATCH (part)-[:ALIAS_OF]->(other)
+      WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+    }
     RETURN part
     UNION
     MATCH (going:Alias)
@@ -251,6 +264,10 @@ CALL (forgetting, taken) {
     UNION
     WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
     MATCH (going)<-[:FROM]-(:ContextItem)<-[:USED]-(:Generation)<-[:GENERATED]-(part:Run)
+    RETURN part
+    UNION
+    WITH going WHERE any(label IN labels(going) WHERE label IN ['Node', 'Former'])
+    MATCH (going)<-[:READ]-(part:Run)
     RETURN part
     UNION
     CALL (forgetting, going) {
@@ -465,7 +482,7 @@ FOREACH (_ IN CASE WHEN before IS NULL THEN [] ELSE [1] END |
   SET former.name = before.name, former.data = before.data, former.kind = before.kind, former.verb = before.verb,
       former.name_parts = before.name_parts, former.data_parts = before.data_parts,
       former.weight = before.weight, former.from_node = before.from_node, former.to_node = before.to_node,
-      former.since = before.since
+      former.since = before.since, former.embedding = null, former.embedding_model = null
   DETACH DELETE before
 )
 FOREACH (_ IN CASE WHEN before IS NULL THEN [1] ELSE [] END | DETACH DELETE former)
@@ -512,12 +529,16 @@ DETACH DELETE version
 RETURN count(version) AS versions;
 
 // name: list-edited
-// Put on the list the messages that a conversation has stored and edited away since, where nothing follows them.
-// Parameters: namespace, forgetting, terms (a Lucene query for the word of the conversation).
+// Put on the list the messages that a conversation has stored and edited away since, where nothing of its own follows them:
+// where another conversation goes on from one, it stays, and is that one's alone. Parameters: namespace, forgetting, name,
+// terms (a Lucene query for the word of the conversation).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL db.index.fulltext.queryNodes('message_text', $terms) YIELD node AS found
 WITH DISTINCT coalesce(head([(message:Message)-[:PASSAGE]->(found) | message]), found) AS node
-WHERE node.namespace = $namespace AND NOT EXISTS { (node)-[:NEXT]->() } AND NOT EXISTS { (node)<-[:TIP]-() }
+WHERE node.namespace = $namespace AND NOT EXISTS {
+  MATCH (node)-[:NEXT]->(next)
+  WHERE coalesce($name IN next.conversations, node.conversations IS NULL)
+}
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
 MERGE (forgetting)-[:FORGETS]->(node);
 
@@ -545,9 +566,9 @@ WHERE EXISTS { (message)<-[:TIP]-() } OR EXISTS { (message)<-[:CONTAINS|SAYS]-()
    OR EXISTS { MATCH (message)-[:NEXT]->(next) WHERE place = 0 OR next.id <> $ids[place - 1] }
 RETURN min(place) AS place;
 
-// name: delete-messages
-// Delete messages with what is theirs. The message before them, and those of subagents, come on the list, and so does
-// what was learnt from nothing else; `others` is what was. Parameters: namespace, forgetting, ids, before.
+// name: delete-parts
+// Delete what is of these messages and is no message: metadata, passages. Messages of subagents come on the list, and so does
+// what was learnt from nothing else; `others` is what was. Parameters: namespace, forgetting, ids.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
@@ -555,8 +576,9 @@ USING INDEX SEEK message:Message(namespace, id)
 WITH forgetting, collect(message) AS messages
 CALL (messages) {
   UNWIND messages AS message
-  MATCH (message)<-[:SOURCE]-(node:Node)
-  RETURN collect(DISTINCT node) AS learnt
+  MATCH (message)<-[source:SOURCE]-(node)
+  DELETE source
+  RETURN collect(DISTINCT CASE WHEN node:Node THEN node END) AS learnt
 }
 CALL (messages) {
   UNWIND messages AS message
@@ -569,23 +591,31 @@ CALL (parts) {
   MATCH (part)-[:CONTAINS]->(inner:Message)
   RETURN collect(DISTINCT inner) AS inner_tips
 }
-CALL (forgetting) {
-  MATCH (message:Message {namespace: $namespace, id: $before})
-  MERGE (forgetting)-[listed:FORGETS]->(message)
-  SET listed.kept = null
-}
-WITH forgetting, messages, learnt, parts, inner_tips, size(messages) AS deleted
 FOREACH (tip IN inner_tips | MERGE (forgetting)-[listed:FORGETS]->(tip) SET listed.kept = null)
 FOREACH (part IN parts | DETACH DELETE part)
-FOREACH (message IN messages | DETACH DELETE message)
-WITH forgetting, learnt, size(parts) AS parts, deleted
+WITH forgetting, learnt, size(parts) AS parts
 CALL (forgetting, learnt) {
   UNWIND learnt AS node
   WITH forgetting, node, node.since IS NULL AND NOT EXISTS { (node)-[:SOURCE]->() } AS alone
   FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[:FORGETS]->(going))
   RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others
 }
-RETURN deleted, parts, others;
+RETURN parts, others;
+
+// name: delete-messages
+// Delete messages, after their parts. The message before them comes on the list. Parameters: namespace, forgetting, ids,
+// before.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+CALL (forgetting) {
+  MATCH (message:Message {namespace: $namespace, id: $before})
+  MERGE (forgetting)-[listed:FORGETS]->(message)
+  SET listed.kept = null
+}
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
+DETACH DELETE message
+RETURN count(*) AS deleted;
 
 // name: keep-message
 // Leave a message on the list, because something else needs it, until that goes. Parameters: namespace, forgetting, id.
@@ -604,7 +634,8 @@ RETURN count(DISTINCT message) AS messages;
 
 // name: named-messages
 // Messages that stay and still name a forgotten conversation, with the others that have them: those that they name, or
-// else one that leads to them. Parameters: namespace, forgetting, names, limit.
+// else one that leads to them. It is null where recall does not look at that one, or where a subagent said them; and none
+// where only the threads of agents have them. Parameters: namespace, forgetting, names, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WHERE listed.kept
@@ -613,9 +644,34 @@ WHERE any(name IN message.conversations WHERE name IN $names)
 WITH DISTINCT message LIMIT $limit
 WITH message, [name IN message.conversations WHERE NOT name IN $names] AS others
 RETURN message.id AS id, CASE WHEN others <> [] THEN others ELSE COLLECT {
-  MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP]-(:Version)<-[:VERSION]-(conversation:Conversation)
-  RETURN conversation.name LIMIT 1
+  MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP|CONTAINS]-(holder)
+  RETURN head([(holder)<-[:VERSION]-(conversation:Conversation) WHERE coalesce(conversation.recalled, true) |
+               conversation.name]) AS name
+  LIMIT 1
 } END AS others;
+
+// name: named-metadata
+// What is beside messages and may name a conversation, which the caller then reads. Parameters: namespace, ids, names (as
+// the JSON of it says them).
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})-[:HAS]->(metadata:Metadata)
+USING INDEX SEEK message:Message(namespace, id)
+WHERE any(name IN $names WHERE metadata.body CONTAINS name)
+RETURN metadata.id AS id, metadata.body AS body;
+
+// name: delete-metadata
+// Delete metadata; messages of subagents in it come on the list. Parameters: namespace, forgetting, ids.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
+UNWIND $ids AS id
+MATCH (metadata:Metadata {namespace: $namespace, id: id})
+USING INDEX SEEK metadata:Metadata(namespace, id)
+CALL (forgetting, metadata) {
+  MATCH (metadata)-[:CONTAINS]->(tip:Message)
+  MERGE (forgetting)-[listed:FORGETS]->(tip)
+  SET listed.kept = null
+}
+DETACH DELETE metadata
+RETURN count(*) AS parts;
 
 // name: rename-messages
 // The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none, and stay.
@@ -630,6 +686,19 @@ SET message.conversations = row.conversations,
 WITH message
 MATCH (message)-[:PASSAGE]->(passage:Passage)
 SET passage.namespace_token = message.namespace_token, passage.home = message.home;
+
+// name: hide-messages
+// Messages that stay, and that no conversation has any more which recall looks at: they are as they would be had there been
+// none. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
+SET message.conversations = null, message.home = null, message.namespace_token = null, message.said = null,
+    message.said_parts = null, message.said_at = null, message.speaker = null, message.passages = null,
+    message.embedding = null, message.embedding_model = null
+WITH message
+MATCH (message)-[:PASSAGE]->(passage:Passage)
+DETACH DELETE passage;
 
 // name: delete-facts
 // Delete what only contexts of PETE on the list state as facts. Parameters: namespace, forgetting, limit.
@@ -650,23 +719,24 @@ WITH collect(id) AS ids, collect(DISTINCT since) AS revisions
 RETURN size(ids) AS edges, revisions;
 
 // name: delete-edges
-// Delete edges at nodes on the list, with their former states. Parameters: namespace, forgetting, limit.
+// Delete edges at nodes on the list, with their former states; `ends` are their nodes. Parameters: namespace, forgetting,
+// limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Node)-[edge:EDGE]-()
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
 WITH DISTINCT edge LIMIT $limit
-WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since
+WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since, startNode(edge).id AS from_id, endNode(edge).id AS to_id
 DELETE edge
-WITH collect(id) AS ids, collect(DISTINCT since) AS revisions
+WITH collect(id) AS ids, collect(DISTINCT since) AS revisions, collect(DISTINCT from_id) + collect(DISTINCT to_id) AS ends
 CALL (ids) {
   UNWIND ids AS id
   MATCH (former:Former {namespace: $namespace, id: id})
   USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until IS NOT NULL AND former.of = 'edge'
-  WITH former, [former.since, former.until] AS ends
+  WITH former, [former.since, former.until] AS lasted
   DETACH DELETE former
-  RETURN count(*) AS formers, collect(ends) AS ends
+  RETURN count(*) AS formers, collect(lasted) AS lasted
 }
-RETURN size(ids) AS edges, formers, revisions + reduce(all = [], each IN ends | all + each) AS revisions;
+RETURN size(ids) AS edges, formers, ends, revisions + reduce(all = [], each IN lasted | all + each) AS revisions;
 
 // name: delete-entries
 // Delete statements of contexts on the list. Parameters: namespace, forgetting, limit.
@@ -677,14 +747,38 @@ DETACH DELETE entry
 RETURN count(entry) AS entries;
 
 // name: delete-listed
-// Delete some of what is on the list, but messages. Parameters: namespace, forgetting, limit.
+// Delete some of what is on the list, but messages. What others have changed of a node since the list was begun comes on it
+// with its former states, in the transaction that deletes the node. Parameters: namespace, forgetting, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)
 WHERE NOT going:Message AND NOT going:Version
 WITH forgetting, going LIMIT $limit
+CALL (forgetting, going) {
+  WITH forgetting, going WHERE going:Node
+  CALL (forgetting, going) {
+    MATCH (former:Former {namespace: $namespace, id: going.id})
+    USING INDEX SEEK former:Former(namespace, id, until)
+    WHERE former.until > forgetting.until AND former.of = 'node'
+    RETURN former
+    UNION ALL
+    MATCH (former:Former {namespace: $namespace, from_node: going.id})
+    USING INDEX SEEK former:Former(namespace, from_node)
+    WHERE former.until > forgetting.until
+    RETURN former
+    UNION ALL
+    MATCH (former:Former {namespace: $namespace, to_node: going.id})
+    USING INDEX SEEK former:Former(namespace, to_node)
+    WHERE former.until > forgetting.until
+    RETURN former
+  }
+  MERGE (forgetting)-[:FORGETS]->(former)
+  RETURN count(*) AS changed
+}
 WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,
+     [(going)<-[alias:ALIAS_OF]-() | alias.merged] AS merged,
      CASE WHEN going:Run THEN going.id END AS run, CASE WHEN going:Program THEN going.file END AS file
 DETACH DELETE going
-WITH forgetting, collect(labels) AS labels, collect(DISTINCT since) + collect(DISTINCT until) AS revisions,
+WITH forgetting, collect(labels) AS labels,
+     reduce(all = collect(DISTINCT since) + collect(DISTINCT until), each IN collect(merged) | all + each) AS revisions,
      collect(run) AS runs, collect(file) AS files
 SET forgetting.runs = forgetting.runs + runs
 RETURN labels, revisions, files;

@@ -196,14 +196,16 @@ ORDER BY statements DESC;
 
 // name: save-checkpoint
 // Remember how far a batched load came: `program` is the digest of the statements up to there.
-// The former checkpoint of the same load goes. Parameters: namespace, program, former, statements.
-OPTIONAL MATCH (former:Checkpoint {namespace: $namespace, program: $former})
+// The former checkpoints of the same file go. Parameters: namespace, program, formers, statements.
+OPTIONAL MATCH (former:Checkpoint {namespace: $namespace})
+WHERE former.program IN $formers AND former.program <> $program
 DELETE former
 WITH count(*) AS former
 MERGE (checkpoint:Checkpoint {namespace: $namespace, program: $program})
 SET checkpoint.statements = $statements, checkpoint.at = datetime();
 
-// name: forget-checkpoint
-// A batched load is complete. Parameters: namespace, program.
-MATCH (checkpoint:Checkpoint {namespace: $namespace, program: $program})
+// name: forget-checkpoints
+// A batched load is complete. Parameters: namespace, programs.
+MATCH (checkpoint:Checkpoint {namespace: $namespace})
+WHERE checkpoint.program IN $programs
 DELETE checkpoint;

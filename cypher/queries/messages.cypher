@@ -323,7 +323,7 @@ CALL () {
   USING INDEX SEEK message:Message(namespace, id)
   WITH id, message LIMIT 1
   SET message.role = message.role // its lock: another conversation that has it may be forgotten just now
-  RETURN collect(id) AS stored, collect($name IN message.conversations OR $recalled = false) AS named
+  RETURN collect(id) AS stored, collect(coalesce($name IN message.conversations, false) OR $recalled = false) AS named
 }
 CALL (conversation) {
   MATCH (last:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)

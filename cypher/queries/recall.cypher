@@ -50,11 +50,14 @@ CALL () {
     WITH node ORDER BY score DESC, node.id
     RETURN collect([node, node]) AS list, 'fulltext' AS source
     UNION ALL
-    CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, {limit: $depth}) YIELD node AS alias, score
+    CALL db.index.fulltext.queryNodes('alias_text', $alias_terms,
+                                     CASE WHEN $filters.node_limit IS NULL THEN {}
+                                          ELSE {limit: $filters.node_limit} END) YIELD node AS alias, score
     WHERE score > 0 AND alias.namespace = $namespace
     MATCH (alias)-[:ALIAS_OF]->(node:Node)
     WHERE coalesce(node.kind = $filters.kind, $filters.kind IS NULL)
       AND CASE WHEN $filters.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $filters.verb}]-() } END
+    WITH node, score LIMIT $depth
     WITH node, max(score) AS score
     WITH node ORDER BY score DESC, node.id
     RETURN collect([node, node]) AS list, 'fulltext' AS source
@@ -487,6 +490,6 @@ SET passage.embedding = row.vector, passage.embedding_model = $model, passage.ro
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK node:Node(namespace, id)
-WHERE node.name = row.name AND node.data = row.data
+WHERE coalesce(node.name, '') = coalesce(row.name, '') AND coalesce(node.data, '') = coalesce(row.data, '')
 SET node.embedding = row.vector, node.embedding_model = $model,
     node.home = CASE WHEN node:Item THEN node.shelf ELSE node.home END;

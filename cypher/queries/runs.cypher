@@ -1,6 +1,7 @@
 // Runs of programs, and what each call of a model in them saw.
 //
 //   (:Run {namespace, id, language, file, status, input, value})-[:GENERATED {order}]->(:Generation)
+//   (:Run)-[:READ]->(:Node)                                     the nodes that a memory gave it, which its trace shows whole
 //   (:Run)-[:KEPT]->(:Conversation)                             the messages of all its calls
 //   (:Generation {namespace, id, agent, function, model, instruction, result, ok})-[:ANSWERED]->(:Message)
 //   (:Generation)-[:USED {index}]->(:ContextItem {namespace, id, source, text, budget, clipped, strategy})
@@ -45,6 +46,19 @@ CALL (run) {
   MERGE (run)-[:KEPT]->(conversation)
 };
 
+// name: record-read
+// Nodes that a memory gave a run; of those that are gone meanwhile, nothing. Parameters: namespace, run, ids.
+MATCH (run:Run {namespace: $namespace, id: $run})
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
+MERGE (run)-[:READ]->(node);
+
+// name: stored
+// A row where a run is stored. Parameters: namespace, id.
+MATCH (run:Run {namespace: $namespace, id: $id})
+RETURN run.id AS id;
+
 // name: end-run
 // A run ends. Parameters: namespace, id, properties (those that the end adds).
 MATCH (run:Run {namespace: $namespace, id: $id})
@@ -81,6 +95,12 @@ RETURN properties(run).trace AS trace, COLLECT {
                      }}
   ORDER BY generated.order
 } AS generations;
+
+// name: run-ids
+// The ids of all runs of a namespace, by which files of this machine are found. Parameters: namespace.
+MATCH (run:Run {namespace: $namespace})
+WHERE run.id IS NOT NULL
+RETURN run.id AS id;
 
 // name: drop-runs
 // Delete some of a namespace's runs with what they saw; run until nothing is left. Parameters: namespace, limit.

@@ -221,21 +221,28 @@ DETACH DELETE value;
 
 // name: said-messages
 // What needs the messages that deleted values said: a conversation, what is kept beside them, or another value; and which
-// messages follow. Parameters: namespace, ids (of messages).
+// messages follow. `conversations` are empty where an earlier version has forgotten them, and left what it kept beside.
+// Parameters: namespace, ids (of messages).
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message.role = message.role // its lock, until the commit
 RETURN id, coalesce(message.conversations, []) <> []
-           OR EXISTS { (message)<-[:TIP|CONTAINS|SAYS|SOURCE]-() } OR EXISTS { (message)-[:HAS]->() } AS needed,
+           OR EXISTS { (message)<-[:TIP|CONTAINS|SAYS|SOURCE]-() }
+           OR (message.conversations IS NULL AND EXISTS { (message)-[:HAS]->() })
+           OR EXISTS { (message)-[:HAS]->()-[:CONTAINS]->() } AS needed,
        head([(parent:Message)-[:NEXT]->(message) | parent.id]) AS parent,
        [(message)-[:NEXT]->(next:Message) | next.id] AS following;
 
 // name: delete-messages
-// Delete messages. Parameters: namespace, ids.
+// Delete messages with what is theirs. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
+CALL (message) {
+  MATCH (message)-[:PASSAGE|HAS]->(part)
+  DETACH DELETE part
+}
 DETACH DELETE message;
 
 // name: drop

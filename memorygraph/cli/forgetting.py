@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,10 @@ class DurationType(click.ParamType[timedelta]):
         parts = _DURATION.fullmatch(value)
         if parts is None:
             self.fail(f"{value!r} is no duration: write one as 2w, 30d, 12h, 1h30m or 45s", param, ctx)
-        return timedelta(**{name: int(count) for name, count in parts.groupdict().items() if count})
+        try:
+            return timedelta(**{name: int(count) for name, count in parts.groupdict().items() if count})
+        except OverflowError:
+            self.fail(f"{value!r} is longer than any time: leave that out, or give --never", param, ctx)
 
 
 def time_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -107,8 +111,16 @@ def set_or_show(
     if sum(given) > 1:
         raise click.UsageError("--at, --in and --never exclude each other")
     expiry = expire(at=at, after=after) if any(given) else show()
-    when = expiry.expires_at.astimezone().isoformat(" ", "seconds") if expiry.expires_at else "never"
-    output.print_done(expiry.as_dict(), f"{expiry.of} expires: {when}")
+    output.print_done(expiry.as_dict(), f"{expiry.of} expires: {show_time(expiry.expires_at)}")
+
+
+def show_time(time: datetime | None) -> str:
+    """A time of this machine's zone; one that would be of the year 10000 there stays in its own."""
+    if time is None:
+        return "never"
+    with suppress(OverflowError, ValueError):
+        time = time.astimezone()
+    return time.isoformat(" ", "seconds")
 
 
 def report_expired(graph: MemoryGraph, *, dry_run: bool) -> None:

@@ -189,6 +189,7 @@ def export_command(
 
 
 def _print_export(graph: MemoryGraph, form: str, moment: int | datetime | None) -> Losses:
+    output.print_in_utf_8()
     reading = output.progress_bar("reading the graph")  # the last to come and first to go, before the file is printed
     with output.whole_output() as file, reading as bar:
         if moment is None:
@@ -306,7 +307,8 @@ def drop_namespaces_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run
     """Delete a namespace and all it holds: graph, history, conversations, programs and runs.
 
     What it holds is said before. A large one takes several transactions; a drop that was interrupted is finished by
-    the same command. Nodes that raw Cypher made stay, whatever their property `namespace`.
+    the same command. Nodes that raw Cypher made stay, whatever their property `namespace`. What this machine keeps of
+    it goes as well: journals of runs, and records that wait to be written.
     """
     held = describe_namespace(graph.drop_namespace(name, dry_run=True))
     output.say(f"namespace {name} holds {held}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import click
 
@@ -14,7 +15,7 @@ from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine
 from memorygraph.cli.stopping import AGAIN, explaining_stop
-from memorygraph.errors import Problem, ScriptError
+from memorygraph.errors import MemoryGraphError, Problem, ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from memorygraph.graph.loads import LoadReport
     from memorygraph.query import Query
 
+Result = TypeVar("Result")
 
 script_options = combine(
     click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files),
@@ -74,8 +76,6 @@ def load_command(
     if restart and batch is None:
         raise click.UsageError("--restart goes with --batch")
     with explaining_stop(lambda _: f"nothing is stored; {AGAIN}"):
-        from memorygraph.client import MemoryGraph  # which takes a part of a second
-
         if batch is not None:
             names = [(file, language_name(file, language)) for file in files]
             with settings.connect() as graph:
@@ -85,10 +85,7 @@ def load_command(
                 print_reports(settings, graph, reports)
             return
         # Errors that need no database are reported before one is started.
-        scripts = [parse_file(file, language, strict=strict) for file in files]
-        for script in scripts:
-            if script.problems:
-                raise ScriptError(MemoryGraph.check(script))
+        scripts = read_all(files, partial(read_sound_file, language=language, strict=strict))
         with settings.connect() as graph:
             if show_cypher:
                 print_queries([query for script in scripts for query in graph.compile(script)])
@@ -166,20 +163,38 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool,
     """
     from memorygraph.client import MemoryGraph
 
-    problems: list[Problem] = []
-    warnings: list[Problem] = []
+    def find_warnings(file: str) -> list[Problem]:
+        script = resolve_file_imports(parse_file(file, language, strict=strict), file, import_folder)
+        if problems := MemoryGraph.check(script):
+            raise ScriptError(problems)
+        return MemoryGraph.find_warnings(script)
+
+    warnings = read_all(files, find_warnings)
+    output.print_checked(list(chain.from_iterable(warnings)))
+
+
+def read_all(files: Iterable[str], read: Callable[[str], Result]) -> list[Result]:
+    """Read each of several files; raise what is wrong in any of them, and not only in the first."""
+    results: list[Result] = []
+    errors: list[MemoryGraphError] = []
     for file in files:
         try:
-            script = resolve_file_imports(parse_file(file, language, strict=strict), file, import_folder)
-        except ScriptError as error:  # of this file; those of the others are wanted too
-            problems += error.problems
-            continue
-        found = MemoryGraph.check(script)
-        problems += found
-        warnings += [] if found else MemoryGraph.find_warnings(script)
-    if problems:
-        raise ScriptError(problems)
-    output.print_checked(warnings)
+            results.append(read(file))
+        except MemoryGraphError as error:
+            errors.append(error)
+    if errors:
+        raise errors[0] if len(errors) == 1 else output.FilesError(errors)
+    return results
+
+
+def read_sound_file(file: str, language: str | None, *, strict: bool) -> Script:
+    """Parse a file; raise what is wrong in it, as far as no database is needed for that."""
+    from memorygraph.client import MemoryGraph
+
+    script = parse_file(file, language, strict=strict)
+    if script.problems:
+        raise ScriptError(MemoryGraph.check(script))
+    return script
 
 
 def parse_file(file: str, language: str | None, *, strict: bool) -> Script:

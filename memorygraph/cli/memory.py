@@ -284,6 +284,8 @@ def read_line() -> str | None:
     except click.Abort:
         output.say("")
         return None
+    except UnicodeDecodeError as error:
+        raise MemoryGraphError(f"what is typed is not {error.encoding.upper()}: {error.reason}") from error
     line = line.strip()
     return None if line == ":quit" else line
 

@@ -9,12 +9,14 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
+from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
@@ -54,11 +56,16 @@ def wants_json() -> bool:
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """A value as JSON; what JSON does not know, such as a date, as its text."""
+    """A value as JSON; what JSON does not know, such as a date, as its text, and no number (NaN, infinity) as null."""
     import json
 
+    write = partial(json.dumps, indent=indent, ensure_ascii=not is_unicode(), default=str)
     try:
-        return json.dumps(value, indent=indent, ensure_ascii=False, default=str)
+        return write(value, allow_nan=False)
+    except ValueError:
+        from memorygraph.context.origins import copy_value  # which has null for them
+
+        return write(copy_value(parse_stored_json(write(value))))
     except RecursionError:  # as the trace of agents that call agents
         from memorygraph.context.rendering import compact
 
@@ -110,6 +117,24 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
 
 
+def is_unicode() -> bool:
+    """Whether stdout takes every character; where it does not, as in a locale of Latin-1, JSON escapes them."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return encoding.lower().startswith("utf")
+
+
+def escape_unknown_characters() -> None:
+    """Print a character that the encoding of stdout does not have as its escape sequence, and not an error."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def print_in_utf_8() -> None:
+    """Print in UTF-8 from now on, unless on a terminal: for what is read again as a file, such as an export."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and not is_unicode() and not sys.stdout.isatty():
+        sys.stdout.reconfigure(encoding="utf-8")
+
+
 def print_text(text: str, *, nl: bool = True) -> None:
     """A text on stdout: on a terminal without what that would obey, and otherwise as it is."""
     # Without `color`, click takes escape sequences out of what does not go to a terminal.
@@ -146,8 +171,23 @@ def stop_printing() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class FilesError(MemoryGraphError):
+    """What is wrong in several files, by file: in the scripts, and with those that cannot be read."""
+
+    def __init__(self, errors: Sequence[MemoryGraphError]) -> None:
+        self.errors = errors
+        super().__init__("\n".join(map(str, errors)))
+
+
 def say_error(error: MemoryGraphError) -> None:
     """An error on stderr, and what of a script was done before it."""
+    if isinstance(error, FilesError):
+        wrong = [each for each in error.errors if isinstance(each, ScriptError)]
+        for unread in (each for each in error.errors if each not in wrong):
+            say_error(unread)
+        if wrong:
+            say_error(ScriptError([problem for each in wrong for problem in each.problems]))
+        return
     if not isinstance(error, ScriptError):
         say(f"memorygraph: {error}")
         return
@@ -166,6 +206,8 @@ def say_error(error: MemoryGraphError) -> None:
 
 def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     """An error as the list that `--json` prints under `errors`."""
+    if isinstance(error, FilesError):
+        return [record for each in error.errors for record in error_records(each)]
     if isinstance(error, ScriptError):
         return [problem.as_dict() for problem in error.problems]
     code = getattr(error, "code", None) or type(error).__name__.removesuffix("Error").lower()
@@ -295,6 +337,15 @@ MAX_LINE_CHARACTERS = 4_000
 """Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
 
 
+def to_cell(value: Any) -> str:
+    """A value as a table shows it."""
+    import json
+
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value) if isinstance(value, float) else to_json(value)  # people may see NaN
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on stdout, of which nothing is cut off: a terminal folds what is too wide, a pipe has long lines.
 
@@ -305,13 +356,16 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    class StdoutConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich itself would end the program, with 1
+
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(Text(plain(column)), overflow="fold")
     for row in rows:
-        cells = ("" if value is None else value if isinstance(value, str) else to_json(value) for value in row)
-        table.add_row(*(Text(plain(cell)) for cell in cells))
-    console = Console()
+        table.add_row(*(Text(plain(to_cell(value))) for value in row))
+    console = StdoutConsole()
     if not console.is_terminal:
         console.width = MAX_LINE_CHARACTERS
     console.print(table)
@@ -376,7 +430,7 @@ def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Bar]:
         if in_bytes
         else (bars.MofNCompleteColumn(), RateColumn(), bars.TimeElapsedColumn(), bars.TimeRemainingColumn())
     )
-    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), *figures)
+    columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(), *figures)
     console = StderrConsole(stderr=True)
     # Where there is no terminal, not even the line break that rich leaves behind.
     with bars.Progress(*columns, console=console, transient=True, disable=not console.is_interactive) as progress:

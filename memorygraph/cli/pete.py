@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memorygraph.budget import Budget
 from memorygraph.cli import output
 from memorygraph.cli.pages import deliver_page, page_options
 from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
@@ -176,26 +177,29 @@ def continue_thought(
     name: str,
     reports: Sequence[str],
     faculties: Sequence[str],
+    budget: str,
     allow_tools: Sequence[str],
     allow_hosts: Sequence[str],
     **options: Any,
 ) -> None:
-    """Let a model continue a log, and print what it writes."""
+    """Let a model continue a log, and print what it writes; nothing is stored before all that is given was read."""
     from memorygraph.runtime.permissions import Permissions
     from memorygraph.runtime.pete.faculties import ToolFaculty
     from memorygraph.runtime.tools import open_tool
 
     thought = graph.pete(name)
-    for report in reports:
-        sensor, value = split_pair(report, "--sense", "NAME=JSON")
-        thought.sense(sensor, parse_json_argument(value, "--sense"))
+    shown = Budget.parse(budget)
+    sensed = [parse_report(report) for report in reports]
     with ending_on_sigterm(), ExitStack() as tools:
         for given in faculties:
             faculty, uri = split_pair(given, "--faculty", "NAME=URI")
             tool = open_tool(faculty, uri, Path(), Permissions.of(allow_tools, allow_hosts))
             tools.callback(tool.close)
             thought.faculty(faculty, ToolFaculty(tool))
-        done = thought.run(max_steps, listener=None if output.wants_json() else print_step, **options)
+        for sensor, value in sensed:
+            thought.sense(sensor, value)
+        listener = None if output.wants_json() else print_step
+        done = thought.run(max_steps, listener=listener, budget=shown, **options)
     stuck = done.steps[-1].problems if done.ended == "stuck" else ()
     if output.wants_json():
         output.print_json({**done.as_dict(), "errors": [problem.as_dict() for problem in stuck]})
@@ -203,6 +207,16 @@ def continue_thought(
         output.say(f"{count_of(len(done.steps), 'step')}; {ENDS[done.ended]}")
     if stuck:
         click.get_current_context().exit(ModelError.exit_code)
+
+
+def parse_report(given: str) -> tuple[str, Any]:
+    """The sensor and the value of `NAME=JSON`, which a log can hold."""
+    from memorygraph.runtime.pete.thought import make_report
+
+    sensor, text = split_pair(given, "--sense", "NAME=JSON")
+    value = parse_json_argument(text, "--sense")
+    make_report(sensor, value)
+    return sensor, value
 
 
 def print_step(step: PeteStep) -> None:

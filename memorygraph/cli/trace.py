@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from memorygraph.cli import output
 from memorygraph.errors import MemoryGraphError
@@ -93,17 +94,24 @@ class TraceOutput:
         self.file = None if option == PRETTY else option
         self._shown = shown or option == PRETTY
         self._events: list[Event] = []
+        self._opened: TextIO | None = None
 
     def __enter__(self) -> Self:
+        """Open the file, so that one that cannot be written is said before the run."""
+        with self._explaining():
+            self._opened = Path(self.file).open("w", encoding="utf-8", errors="backslashreplace") if self.file else None
         return self
 
     def __exit__(self, *_: object) -> None:
         """Write the file, also of a run that failed."""
-        if not self.file:
-            return
-        text = output.to_json(self._events, indent=2) + "\n"
+        if self._opened:
+            with self._explaining(), self._opened as file:
+                file.write(output.to_json(self._events, indent=2) + "\n")
+
+    @contextmanager
+    def _explaining(self) -> Iterator[None]:
         try:
-            Path(self.file).write_text(text, "utf-8", "backslashreplace")
+            yield
         except OSError as error:
             raise MemoryGraphError(f"the trace cannot be written to {self.file}: {error.strerror}") from error
 

@@ -35,6 +35,7 @@ class Route:
     candidates: tuple[str, ...] = ()  # the nodes among which `auto` chooses, where the source names them
     model: str | None = None  # judges the condition in place of the run's own model
     written: str = ""  # the route as messages and errors name it
+    tags: tuple[syntax.Tag, ...] = ()  # of its message, whose `@condition` and `@disabled` may leave it out
     span: Span = field(default=Span(0, 0), compare=False, repr=False)
 
     @property
@@ -161,6 +162,13 @@ def tag_of(message: syntax.Message, name: str) -> str | None:
     return next((tag.text or "" for tag in reversed(message.tags) if tag.name == name), None)
 
 
+def is_disabled(message: syntax.Message) -> bool:
+    """Whether a message takes no part, whatever the variables are."""
+    return any(
+        tag.name == "disabled" and tag.expression is None and tag.text in {None, "", "true"} for tag in message.tags
+    )
+
+
 def functions_of(messages: Iterable[syntax.Message]) -> tuple[syntax.FunctionMessage, ...]:
     """The functions that messages declare, without recorded calls."""
     return tuple(m for m in messages if isinstance(m, syntax.FunctionMessage) and m.modifier != "call")
@@ -180,7 +188,7 @@ def declared_routes(
             yield from direct_route(tag.name, name, replace(route, model=model), id_, order)
     for message in children:
         role = message_role(message)
-        if isinstance(message, syntax.FunctionMessage) or role not in ROUTE_ROLES:
+        if isinstance(message, syntax.FunctionMessage) or role not in ROUTE_ROLES or is_disabled(message):
             continue
         name, route = read_message(message, order)
         model_named = tag_of(message, "routingModel") or model
@@ -201,7 +209,7 @@ def read_message(message: syntax.TextMessage | syntax.CodeMessage, order: list[s
     else:
         candidates, condition = (), in_words(join_texts(rest, message.content))
     written = f"> {message.role} {message.head}".rstrip()
-    return name, Route(None, condition, candidates, written=written, span=message.span)
+    return name, Route(None, condition, candidates, written=written, tags=message.tags, span=message.span)
 
 
 def split_target(head: str) -> tuple[str, str]:

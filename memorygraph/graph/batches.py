@@ -46,9 +46,10 @@ def load_batches(
             `stored_statements` of the error says how many statements they hold.
     """
     started = time.monotonic()
-    rows = [] if restart else loader.namespace.read("load/checkpoints")
-    known = {(row["statements"], row["program"]) for row in rows}
-    total, resumed_after, former = find_stored_prefix(programs(), known)
+    known = {(row["statements"], row["program"]) for row in loader.namespace.read("load/checkpoints")}
+    total, stored_prefixes = find_stored_prefixes(programs(), known)
+    resumed_after = 0 if restart else max(stored_prefixes, default=0)
+    formers = [*stored_prefixes.values()]  # of several runs, where one began anew with batches of another size
     if checked is not None:
         checked(total)
     report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name, resumed_after=resumed_after)
@@ -57,10 +58,10 @@ def load_batches(
         for batch in batches:
             is_last = batch.end >= total
             if batch.program.statements or is_last:
-                checkpoint = {"program": batch.digest, "former": former, "statements": batch.end}
+                checkpoint = {"program": batch.digest, "formers": formers, "statements": batch.end}
                 last = loader.namespace.query("load/save-checkpoint", **checkpoint)
                 if is_last:
-                    last = loader.namespace.query("load/forget-checkpoint", program=former)
+                    last = loader.namespace.query("load/forget-checkpoints", programs=formers)
                 try:
                     stored = loader.load(
                         batch.program, new=batch.new if is_new else None, closing=(last,), provenance=provenance
@@ -70,7 +71,7 @@ def load_batches(
                     raise
                 is_new = stored.nodes_created + stored.edges_created == stored.statements
                 report = add_reports(report, stored)
-                former = batch.digest
+                formers = [batch.digest]
             if progress is not None:
                 progress(batch.size)
             del batch  # it is not held while the next one is waited for
@@ -151,13 +152,13 @@ class _Prefix:
         return self._hash.hexdigest()
 
 
-def find_stored_prefix(
+def find_stored_prefixes(
     programs: Iterable[ContextScriptProgram], checkpoints: set[tuple[int, str]]
-) -> tuple[int, int, str]:
-    """Count the statements, and find how many of them the longest stored beginning has, and its digest."""
+) -> tuple[int, dict[int, str]]:
+    """Count the statements, and find the stored beginnings: how many statements each has, and its digest."""
     problems: list[Problem] = []
     prefix = _Prefix()
-    stored = (0, "")
+    stored: dict[int, str] = {}
     counts = {count for count, _ in checkpoints}
     for program in programs:
         problems += find_problems(program)[: MAX_PROBLEMS - len(problems)]
@@ -167,10 +168,10 @@ def find_stored_prefix(
         for statement in program.statements:
             prefix.extend(1, print_statement(statement).encode())
             if prefix.statements in counts and (prefix.statements, prefix.digest) in checkpoints:
-                stored = (prefix.statements, prefix.digest)
+                stored[prefix.statements] = prefix.digest
     if problems:
         raise ScriptError(problems)
-    return prefix.statements, *stored
+    return prefix.statements, stored
 
 
 def add_reports(total: LoadReport, batch: LoadReport) -> LoadReport:

@@ -44,6 +44,7 @@ def import_bundle(
         ConflictError: the namespace is not empty, or was written to during the import.
     """
     started = time.monotonic()
+    namespace = replace(namespace, ungated=True)  # what has expired since the export goes after the comparison
     reader = BundleReader(namespace, file, name)
     has_namespace = False
     for _, element in reader.read():
@@ -122,12 +123,12 @@ def begin_import(transaction: NamespaceTransaction, program: str) -> int:
 
 def _save(transaction: NamespaceTransaction, program: str, lines: int) -> None:
     """Remember how many elements are stored; one more says that all of them were compared with the bundle."""
-    transaction.run("load/save-checkpoint", program=program, former="", statements=lines)
+    transaction.run("load/save-checkpoint", program=program, formers=[], statements=lines)
 
 
 def end_import(transaction: NamespaceTransaction, unfinished: UnfinishedImport) -> None:
     """End an import: its checkpoint goes, and so does the namespace of which the bundle has nothing."""
-    transaction.run("load/forget-checkpoint", program=unfinished.program)
+    transaction.run("load/forget-checkpoints", programs=[unfinished.program])
     if not unfinished.has_namespace:
         transaction.run("bundles/forget-namespace")
 

@@ -107,14 +107,17 @@ def set_expiry(
 
     Raises:
         NotFoundError: there is no such node or conversation.
-        MemoryGraphError: there are two times.
+        MemoryGraphError: there are two times, or the time is none of UTC.
     """
     if at is not None and after is not None:
         raise MemoryGraphError("it expires at a time or after one, and here are both")
     milliseconds = None if after is None else after // timedelta(milliseconds=1)
     if milliseconds is not None and abs(milliseconds) > MAX_MILLISECONDS:
         raise MemoryGraphError(f"it expires within {MAX_YEARS} years or never, and this is {after}")
-    time_of = None if at is None else at.astimezone()
+    try:
+        time_of = None if at is None else at.astimezone()
+    except (OverflowError, ValueError) as error:
+        raise MemoryGraphError(f"it expires in a year from 1 to 9999 of UTC, or never, and this is {at}") from error
     key = {"id" if kind == "node" else "name": of}
     rows = namespace.write(
         lambda transaction: transaction.run(

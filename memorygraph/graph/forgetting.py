@@ -9,6 +9,7 @@ A delete can be undone, and what it deleted lives on in the history. What was fo
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,7 @@ from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import conversation_token
 from memorygraph.graph.writes import NOTHING
+from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import Sentence, list_counts
 
 LANGUAGE = "forget"
@@ -35,6 +37,8 @@ MESSAGES_PER_TRANSACTION = 500
 CONVERSATIONS_PER_LIST = 100
 NODES_PER_LIST = 10_000
 NO_LIMIT = 1 << 53
+FRAMED_KEY = "framed"
+"""Under this the metadata of an adapter says which conversation it is of."""
 
 ForgettingKind = Literal["conversation", "node", "edge", "run", "program", "expired"]
 
@@ -160,8 +164,8 @@ def forget_for_good(
     if dry_run:
 
         def try_all(transaction: NamespaceTransaction) -> Forgotten:
-            begin(transaction)
-            while (state := lock_list(transaction, forgetting, load)) and forget_piece(state):
+            recorded = str(begin(transaction))  # of a list that an interrupted process has left, it is an earlier load
+            while (state := lock_list(transaction, forgetting, recorded)) and forget_piece(state):
                 state.save()
             assert state is not None  # noqa: S101 - only `finish` deletes the list
             count_kept(state)
@@ -228,7 +232,7 @@ def take_conversation(state: ForgettingState, name: str) -> bool:
     taken = state.run("take-conversation", name=name).get("conversations", 0)
     if taken:
         token = conversation_token(state.transaction.namespace.name, name)
-        state.run("list-edited", terms=f'+namespace_token:"{token}"')
+        state.run("list-edited", name=name, terms=f'+namespace_token:"{token}"')
         state.went["conversations"] += taken
         take_calls(state, name)
     return bool(taken)
@@ -310,11 +314,16 @@ def forget_messages(state: ForgettingState) -> bool:
         state.run("keep-message", id=locked[0])
         return True
     before = next(iter(locked[len(going) :]), None)
-    row = state.run("delete-messages", ids=going, before=before)
-    state.went["messages"] += row["deleted"]
+    forget_parts(state, going)
+    state.went["messages"] += state.run("delete-messages", ids=going, before=before)["deleted"]
+    return True
+
+
+def forget_parts(state: ForgettingState, messages: Sequence[str]) -> None:
+    """Forget what hangs on messages, and what was learnt from them alone."""
+    row = state.run("delete-parts", ids=messages)
     state.went["parts of messages"] += row["parts"]
     state.stayed["facts that something else says too"] += row["others"]
-    return True
 
 
 def count_kept(state: ForgettingState) -> None:
@@ -331,6 +340,7 @@ def sweep(state: ForgettingState) -> bool:
             state.went["edges"] += row["edges"]
             state.went["former states"] += row.get("formers", 0)
             state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
+            state.run("list-unobserved", ids=row.get("ends", []))  # what others have joined to a node on the list since
             return True
     if entries := state.run("delete-entries", limit=EDGES_PER_TRANSACTION)["entries"]:
         state.went["statements of thoughts"] += entries
@@ -353,22 +363,38 @@ def revisions_of(row: dict[str, Any]) -> list[int]:
 
 def rename_kept(state: ForgettingState) -> bool:
     """Have messages that stay say that they are of the other conversations alone."""
-    names, namespace = state.properties["conversations"], state.transaction.namespace
-    kept = state.transaction.run(
-        "forget/named-messages", forgetting=state.id, names=names, limit=ELEMENTS_PER_TRANSACTION
-    )
+    names, transaction = state.properties["conversations"], state.transaction
+    kept = transaction.run("forget/named-messages", forgetting=state.id, names=names, limit=ELEMENTS_PER_TRANSACTION)
+    if not kept:
+        return False
+    forget_metadata(state, [row["id"] for row in kept])
+    if of_threads := [row["id"] for row in kept if not row["others"]]:
+        forget_parts(state, of_threads)
+    if hidden := [row["id"] for row in kept if not any(row["others"])]:
+        transaction.run("forget/hide-messages", ids=hidden)
+    name, token = transaction.namespace.name, transaction.namespace.token
     rows = [
         {
             "id": row["id"],
             "conversations": row["others"],
-            "namespace_token": " ".join(
-                [namespace.token, *(conversation_token(namespace.name, name) for name in row["others"])]
-            ),
+            "namespace_token": " ".join([token, *(conversation_token(name, other) for other in row["others"])]),
         }
         for row in kept
+        if any(row["others"])
     ]
-    state.transaction.run("forget/rename-messages", rows=rows)
-    return bool(rows)
+    transaction.run("forget/rename-messages", rows=rows)
+    return True
+
+
+def forget_metadata(state: ForgettingState, messages: Sequence[str]) -> None:
+    """Forget what adapters have kept beside messages for the conversations on the list."""
+    names = state.properties["conversations"]
+    said = [f'"{FRAMED_KEY}":{json.dumps(name, ensure_ascii=False)}' for name in names]
+    found = state.transaction.run("forget/named-metadata", ids=messages, names=said)
+    # Such a text may also stand somewhere inside, as in what a user wrote.
+    ids = [row["id"] for row in found if parse_stored_json(row["body"])["metadata"].get(FRAMED_KEY) in names]
+    if ids:
+        state.went["parts of messages"] += state.run("delete-metadata", ids=ids)["parts"]
 
 
 def finish(

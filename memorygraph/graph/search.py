@@ -9,7 +9,7 @@ from typing import Any
 
 import regex
 
-from memorygraph.word_parts import PARTS, Terms, segments_of
+from memorygraph.word_parts import PARTS, Terms, segments_of, words_with_signs
 
 MAX_TERMS = 64
 MAX_TERM = 255
@@ -46,8 +46,10 @@ def lucene_query(text: str, namespace: str) -> str | None:
     >>> lucene_query("   ", "default") is None
     True
     """
-    found = (match[:MAX_TERM] for part in text.split() for match in _TERM.findall(part))
-    words = [segment.text for match in found for segment in segments_of(match)]
+    words = list[str]()
+    for part in text.split():
+        words += (word[:MAX_TERM] for word in words_with_signs(part))
+        words += (segment.text for match in _TERM.findall(part) for segment in segments_of(match[:MAX_TERM]))
     terms = list(dict.fromkeys(words))[:MAX_TERMS]
     if not terms:
         return None
@@ -60,10 +62,18 @@ def any_of(terms: Terms, fields: Mapping[str, int]) -> Iterator[str]:
     """The clauses that look for terms in fields of these weights, and in the parts stored beside them."""
     for ending, share, wanted in (("", 1, terms.text), (PARTS, 1, terms.parts), ("", SIGN_WEIGHT, terms.signs)):
         for term in wanted:
-            quoted = _SPECIAL.sub(r"\\\1", term)  # and quoted, so that nothing in it is an operator
             for field, weight in fields.items():
                 boost = "" if weight * share == 1 else f"^{weight * share:g}"
-                yield f'{field}{ending}:"{quoted}"{boost}'
+                yield f"{field}{ending}:{quote(term)}{boost}"
+
+
+def quote(text: str) -> str:
+    """A text as a phrase of Lucene, in which nothing is an operator.
+
+    >>> quote("AND")
+    '"AND"'
+    """
+    return '"' + _SPECIAL.sub(r"\\\1", text) + '"'
 
 
 def name_query(text: str, namespace: str) -> str:
@@ -72,8 +82,7 @@ def name_query(text: str, namespace: str) -> str:
     >>> name_query("the heat", "default")
     '+namespace_token:"18345607124885091234"^0 +name:"the heat"'
     """
-    words = _SPECIAL.sub(r"\\\1", text[:MAX_TERM])
-    return f'+namespace_token:"{namespace_token(namespace)}"^0 +name:"{words}"'
+    return f'+namespace_token:"{namespace_token(namespace)}"^0 +name:{quote(text[:MAX_TERM])}'
 
 
 def spellings_row(name: str, namespace: str) -> dict[str, Any]:

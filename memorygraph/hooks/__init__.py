@@ -4,8 +4,8 @@ The inputs, the answers and the transcripts are those of Claude Code, whose hook
 """
 
 from memorygraph.hooks.events import EVENTS, HookInput, keep_transcripts, recall_for_prompt
-from memorygraph.hooks.pending import PendingTranscripts
-from memorygraph.hooks.transcripts import SaidMessage, TranscriptRef, read_transcript
+from memorygraph.hooks.transcripts import SaidMessage, read_transcript
+from memorygraph.messages.pending import PendingTranscripts, TranscriptRef
 
 __all__ = [
     "EVENTS",

@@ -6,19 +6,19 @@ compacted or the session ends, the transcript is kept as a conversation; doing s
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.hooks.pending import PendingTranscripts
-from memorygraph.hooks.transcripts import TranscriptRef, read_transcript
+from memorygraph.errors import ConnectionError, MemoryGraphError, NotFoundError
+from memorygraph.hooks.transcripts import TranscriptTooLongError, read_transcript
 from memorygraph.json_text import parse_json
 from memorygraph.masking import mask_secrets
+from memorygraph.messages.pending import PendingTranscripts, TranscriptRef
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+    from memorygraph.memory.recall import RecallHit
 
 PROMPT, SESSION_START = "UserPromptSubmit", "SessionStart"
 KEEPING = ("Stop", "SubagentStop", "PreCompact", "SessionEnd")
@@ -95,8 +95,12 @@ def recall_for_prompt(graph: MemoryGraph, given: HookInput, budget: Budget, limi
     prompt = mask_secrets(given.prompt).strip()
     if not prompt:
         return ""
-    found = graph.recall(prompt, None, limit=2 * limit).hits
-    hits = [hit for hit in found if not (hit.conversation or "").startswith(f"{SOURCE}{given.session}")]
+    hits: list[RecallHit] = []
+    for asked in (2 * limit, 8 * limit, 32 * limit):  # all of the first may be of a session that is long
+        found = graph.recall(prompt, None, limit=asked).hits
+        hits = [hit for hit in found if not (hit.conversation or "").startswith(f"{SOURCE}{given.session}")]
+        if len(hits) >= limit or len(found) < asked:
+            break
     shown = mask_secrets(str(Recalled(tuple(hits[:limit]), budget)))
     return f"{INTRODUCTION}\n{shown}" if shown else ""
 
@@ -104,14 +108,28 @@ def recall_for_prompt(graph: MemoryGraph, given: HookInput, budget: Budget, limi
 def keep_transcripts(graph: MemoryGraph, pending: PendingTranscripts) -> int:
     """Keep the transcripts that wait, and return how many messages were new.
 
+    One that cannot be kept goes on waiting, and does not keep the others waiting.
+
     Raises:
-        MemoryGraphError: the database cannot be reached, or a transcript cannot be read.
+        MemoryGraphError: the database cannot be reached, or a transcript cannot be kept.
     """
     new = 0
+    failure: Exception | None = None
     for ref in pending.waiting():
-        with suppress(NotFoundError):  # the agent has removed it: there is nothing left to keep
+        try:
             new += keep_transcript(graph, ref)
+        except NotFoundError:  # the agent has removed it: there is nothing left to keep
+            pass
+        except TranscriptTooLongError as error:
+            failure = failure or error
+        except ConnectionError:
+            raise
+        except (MemoryGraphError, ValueError) as error:
+            failure = failure or error
+            continue
         pending.remove(ref)
+    if failure is not None:
+        raise failure
     return new
 
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
-from memorygraph.json_text import parse_json
+from memorygraph.json_text import join_halves, parse_json
 from memorygraph.masking import mask_secrets, mask_values
+from memorygraph.messages.pending import TranscriptRef
 
 MAX_TRANSCRIPT_BYTES = 256 << 20
 MAX_RESULT_CHARACTERS = 4_000  # of what a tool answered: the rest is in a file or can be had again
@@ -26,20 +27,12 @@ CUT = "\n[... {} characters more]"
 
 _OWN = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
 _COMMAND = re.compile(r"\s*<(?:command-(?:name|message|args)|local-command-\w+|bash-(?:input|stdout|stderr))>")
+_HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")  # of a text that was cut within one, or of a whole one
 _LEFT_OUT = ("isMeta", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
 
 
-@dataclass(frozen=True)
-class TranscriptRef:
-    """Where a transcript is, and the conversation that it is kept as."""
-
-    path: str
-    conversation: str
-    of_subagent: bool = False
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the value as JSON."""
-        return asdict(self)
+class TranscriptTooLongError(MemoryGraphError):
+    """A transcript is longer than can be kept, and will be no shorter."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ def read_transcript(ref: TranscriptRef) -> list[SaidMessage]:
     path = Path(ref.path).expanduser()
     try:
         if path.stat().st_size > MAX_TRANSCRIPT_BYTES:
-            raise MemoryGraphError(f"the transcript {path} is longer than {MAX_TRANSCRIPT_BYTES >> 20} MiB")
+            raise TranscriptTooLongError(f"the transcript {path} is longer than {MAX_TRANSCRIPT_BYTES >> 20} MiB")
         lines = path.read_bytes().splitlines()
     except FileNotFoundError:
         raise NotFoundError(f"there is no transcript {path}") from None
@@ -76,10 +69,15 @@ def read_transcript(ref: TranscriptRef) -> list[SaidMessage]:
 
 
 def parse_entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON lines; what is none, such as a last line that is still being written, is left out."""
+    """Yield the objects of JSON lines; what is none, such as a last line that is still being written, is left out.
+
+    Half of a character, where a text was cut within one, is replaced: no database can hold it.
+    """
     for line in lines:
         try:
             entry = parse_json(line)
+            if _HALF_CHARACTER.search(line):
+                entry = parse_json(join_halves(json.dumps(entry, ensure_ascii=False)))
         except ValueError:
             continue
         if isinstance(entry, dict):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import ConflictError
+from memorygraph.graph.forgetting import FRAMED_KEY
 from memorygraph.messages.calls import message_of
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import Attachment
@@ -126,7 +127,7 @@ class FrameworkConversation:
         """The values that were last kept beside the messages for this conversation, or those of the messages."""
         kept: dict[str, Attachment] = {}
         for each in graph.attachments():
-            if each.metadata.get("framed") == self.name and self._form.key in each.metadata:
+            if each.metadata.get(FRAMED_KEY) == self.name and self._form.key in each.metadata:
                 kept[each.message_id] = each
         for entry in graph.entries():
             if entry.id in kept:
@@ -140,11 +141,11 @@ class FrameworkConversation:
     def _draft(self, value: Any) -> dict[str, Any]:
         """The message of a value, with the value beside it."""
         # Equal messages are one: no two attachments are equal, so that the value that was added last counts.
-        beside = {"framed": self.name, self._form.key: value, "added": uuid.uuid4().hex}
+        beside = {FRAMED_KEY: self.name, self._form.key: value, "added": uuid.uuid4().hex}
         return {**message_of(self._form.to_message(value)).as_dict(), "metadata": beside}
 
 
 def is_framed(graph: MessageGraph) -> bool:
     """Whether a version is one that adapters write, and not that of a recorded call."""
     beside = graph.attachments_of_last()
-    return any("framed" in kept.metadata for kept in beside) or not any("call" in kept.metadata for kept in beside)
+    return any(FRAMED_KEY in kept.metadata for kept in beside) or not any("call" in kept.metadata for kept in beside)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self, TypeVar
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel
@@ -18,6 +19,7 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import run_in_executor
 from pydantic import Field
 
 from memorygraph.client import MemoryGraph
@@ -32,9 +34,16 @@ _ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "use
 
 
 def chat_form_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The message of the chat format that a message of LangChain is, given as `message_to_dict` writes it."""
+    """The message of the chat format that a message of LangChain is, given as `message_to_dict` writes it.
+
+    Blocks that the chat format does not have, such as those of other models for images, stand in it as they are.
+    """
     [message] = messages_from_dict([dict(value)])
-    return convert_to_openai_messages(message)
+    try:
+        return convert_to_openai_messages(message)
+    except (KeyError, TypeError, ValueError):
+        blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in message.content]
+        return {**convert_to_openai_messages(message.model_copy(update={"content": ""})), "content": blocks}
 
 
 def langchain_form_of(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +118,10 @@ class MemoryGraphChatMessageHistory(BaseChatMessageHistory):
         self._conversation.add(plain_json(message_to_dict(message)) for message in messages)
 
     def clear(self) -> None:
-        """Remove all messages; the version with them stays, until `mg.forget_conversation` removes the conversation."""
+        """Remove all messages; a version stays with those up to the last answer of a model.
+
+        `mg.forget_conversation` removes the conversation with all its versions.
+        """
         self._conversation.clear()
 
     def branch(self, at: int | None = None) -> Self:
@@ -151,8 +163,20 @@ class MemoryGraphRetriever(BaseRetriever):
         k: int | None = None,
         **options: Any,
     ) -> list[Document]:
-        found = self.mg.recall(query, budget=None, limit=self.k if k is None else k, **{**self.options, **options})
+        asked = {"budget": None, "limit": self.k, **self.options, **options}
+        found = self.mg.recall(query, **(asked if k is None else asked | {"limit": k}))
         return list(map(document_of_hit, found.hits))
+
+    async def _aget_relevant_documents(
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        **options: Any,
+    ) -> list[Document]:
+        # What the base class does here takes no options of a call.
+        find = partial(self._get_relevant_documents, run_manager=run_manager.get_sync(), **options)
+        return await run_in_executor(None, find, query)
 
 
 def document_of_hit(hit: RecallHit) -> Document:

@@ -104,7 +104,10 @@ class MemoryGraphSession:
         await in_thread(lambda: self._conversation.add(list(turn.items) for turn in turns))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Remove the last item and return it; None where there is none. The version with it stays."""
+        """Remove the last item and return it; None where there is none.
+
+        The version with it stays where a model said it; what nothing has answered is in no version any more.
+        """
 
         def pop(items: list[Any]) -> tuple[list[list[Any]], Any]:
             *rest, item = items
@@ -114,7 +117,10 @@ class MemoryGraphSession:
         return cast("TResponseInputItem | None", await in_thread(lambda: self._conversation.replace_last(pop)))
 
     async def clear_session(self) -> None:
-        """Remove all items. The version with them stays, until `mg.forget_conversation` removes the conversation."""
+        """Remove all items; a version stays with those up to the last answer of a model.
+
+        `mg.forget_conversation` removes the conversation with all its versions.
+        """
         await in_thread(self._conversation.clear)
 
 

@@ -32,7 +32,6 @@ from memorygraph.memory.recall import RecallHit, count_units
 from memorygraph.memory.remember import (
     ATTEMPTS,
     BUDGET,
-    CONVERSATION,
     ProgramWriter,
     WrittenProgram,
     build_prompt,
@@ -176,10 +175,9 @@ class Chat:
         seen = {entry.id for entry in before}
 
         def accept(hit: RecallHit) -> bool:
-            conversation = hit.conversation or ""
-            # Prompts and replies repeat what is recalled, and recent messages are in the prompt already.
-            of_calls = conversation.endswith(CALLS_SUFFIX) or conversation == CONVERSATION
-            return hit.kind == "node" or not (hit.id in seen or hit.role == "system" or of_calls)
+            # Recent messages are in the prompt already. Prompts and replies repeat what is recalled, and are of no
+            # conversation that recall knows: so one of the user's own may have any name.
+            return hit.kind == "node" or not (hit.id in seen or hit.role == "system" or hit.conversation is None)
 
         recent = [entry for entry in reversed(before[-MAX_RECENT_MESSAGES:]) if entry.message.is_assistant]
         written: dict[str, None] = {}

@@ -12,8 +12,7 @@ from typing import Any, Self, TypedDict
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import conversation_token
-from memorygraph.memory.words import words_of
+from memorygraph.graph.search import conversation_token, quote
 from memorygraph.messages.indexing import day_token, role_token, speaker_of, speaker_token, time_token
 
 Time = str | date | datetime
@@ -24,6 +23,7 @@ VERB_LOOKED_AT = 10  # the same, where too few of them have it
 FIRST_TIME = datetime(1, 1, 1, tzinfo=UTC)
 LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 ANY_TEXT = ("", LAST_TEXT)
+SHOWN_WITHOUT_KIND = "node"  # as what the queries of `entities` show nodes without a kind
 SHARED = ""
 """The home of a message that several conversations have."""
 
@@ -141,9 +141,7 @@ class RecallFilter:
 
     def kind_clauses(self) -> list[str]:
         """The kind as a clause for Lucene, which knows its words by their stems: so each hit is looked at, too."""
-        if self.kind is None or not words_of(self.kind):
-            return []
-        return [" ".join(f'+kind:"{word}"^0' for word in words_of(self.kind))]
+        return [] if self.kind is None else [f"+kind:{quote(self.kind)}^0"]
 
     def parameters(self, namespace: str, depth: int) -> dict[str, Any]:
         """The parameters of the query."""
@@ -180,7 +178,10 @@ def check_filter(namespace: Namespace, options: Mapping[str, Any]) -> None:
         wanted: dict[str, Any] = {"conversation": None, "kind": None, "verb": None, name: options.get(name)}
         if wanted[name] is not None and not namespace.read("recall/filter-values", **wanted):
             has = {"conversation": "conversation", "kind": "node of the kind", "verb": "edge with the verb"}[name]
-            raise NotFoundError(f"no {has} `{wanted[name]}` in namespace `{namespace}`; names are matched exactly")
+            told = "names are matched exactly"
+            if wanted["kind"] == SHOWN_WITHOUT_KIND:
+                told = "entities that are shown as `node` have no kind, and are found without this filter"
+            raise NotFoundError(f"no {has} `{wanted[name]}` in namespace `{namespace}`; {told}")
 
 
 def parse_bound(name: str, value: Time | None) -> datetime | None:

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 from memorygraph.errors import MAX_PROBLEMS, NotFoundError, Problem, ScriptError
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory.transfer import ForeignFile, Transfer
+from memorygraph.memory.transfer import ForeignFile, Transfer, explain_validation_error
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import Writer
 from memorygraph.sentences import list_some
@@ -36,7 +37,8 @@ _ITEM = re.compile(r"\s*[-*+]\s+(?P<text>.*\S)\s*")
 _LINK = re.compile(r"\[\[(?P<target>[^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 # Neither a task, such as `[x]`, nor the clock of a transcript, such as `[0:12]`.
 _OBSERVATION = re.compile(r"\[(?![xX\W]\])(?!\d+:\d\d)[^\[\]()]+\]\s+\S.*")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+# Three signs with a text and three more are code within a line, and open nothing.
+_FENCE = re.compile(r"\s*(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)")
 
 
 @dataclass
@@ -70,28 +72,44 @@ class Note:
     def read_body(self, lines: list[str]) -> None:
         """Read the observations, the relations, and the paragraphs of prose."""
         paragraph: list[str] = []
-        fenced = False
+        fenced = ""  # the signs that opened the code
         for line in [*lines, ""]:
-            fenced ^= _FENCE.match(line) is not None
+            if fence := _FENCE.fullmatch(line):
+                if not fenced:
+                    fenced = fence["fence"]
+                elif fence["fence"].startswith(fenced) and not fence["info"].strip():
+                    fenced = ""
             if not fenced and (item := _ITEM.fullmatch(line)) and self.read_item(item["text"]):
                 continue
             if line.strip() and not (not fenced and re.match(r"#+ ", line)):
                 paragraph.append(line)
-                self.relations += () if fenced else ((PROSE_RELATION, link["target"]) for link in _LINK.finditer(line))
+                self.relations += () if fenced else ((PROSE_RELATION, target) for target in link_targets(line))
             elif paragraph and not fenced:
                 self.observations.append("\n".join(paragraph))
                 paragraph.clear()
+        if paragraph:  # code that is not closed goes on to the end
+            self.observations.append("\n".join(paragraph))
 
     def read_item(self, text: str) -> bool:
         """Read an item of a list as an observation or a relation; whether it is one."""
         if _OBSERVATION.fullmatch(text):
             self.observations.append(text)
             return True
-        if (link := _LINK.search(text)) and not _LINK.search(text, link.end()):
+        if (link := _LINK.search(text)) and link["target"].strip() and not _LINK.search(text, link.end()):
             self.relations.append((text[: link.start()].strip() or BARE_RELATION, link["target"].strip()))
             self.contexts += filter(None, [text[link.end() :].strip()])
             return True
         return False
+
+
+def link_targets(line: str) -> list[str]:
+    """What the links of a line lead to.
+
+    >>> link_targets("See [[ Ada ]], [[Bob|him]] and [[ ]].")
+    ['Ada', 'Bob']
+    """
+    targets = (link["target"].strip() for link in _LINK.finditer(line))
+    return [target for target in targets if target]
 
 
 def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
@@ -99,7 +117,7 @@ def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
 
     Raises:
         NotFoundError: there is no such folder, or no note in it.
-        ScriptError: the front matter of a note is wrong; nothing was stored.
+        ScriptError: the front matter of a note is wrong, or a name is too long; nothing was stored.
     """
     folder = Path(path)
     files = sorted(folder.rglob("*.md")) if folder.is_dir() else []
@@ -117,21 +135,28 @@ def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
 
 
 def transfer_of(notes: list[Note]) -> Transfer:
-    """The entities and relations of notes; a target that no note is becomes an entity without observations."""
+    """The entities and relations of notes; a target that no note is becomes an entity without observations.
+
+    Raises:
+        ScriptError: a note has a name that no entity can have.
+    """
     transfer = Transfer()
     names = {note.permalink: note.title for note in notes if note.permalink}
     names |= {link.partition("/")[2]: title for link, title in names.items() if "/" in link}  # without the project
     names |= {note.title: note.title for note in notes}
     absent: dict[str, None] = {}
     for note in notes:
-        transfer.entities.append((1, Entity(name=note.title, entity_type=note.type, observations=note.observations)))
-        for verb, target in note.relations:
-            if target not in names:
-                absent[target] = None
-            relation = Relation.model_validate(
-                {"from": note.title, "to": names.get(target, target), "relationType": verb}
-            )
-            transfer.relations.append((1, relation))
+        absent |= dict.fromkeys(target for _, target in note.relations if target not in names)
+        try:
+            entity = Entity(name=note.title, entity_type=note.type, observations=note.observations)
+            relations = [
+                Relation.model_validate({"from": note.title, "to": names.get(target, target), "relationType": verb})
+                for verb, target in note.relations
+            ]
+        except ValidationError as error:
+            raise ScriptError([note.file.problem(1, explain_validation_error(error), "invalid-value")]) from None
+        transfer.entities.append((1, entity))
+        transfer.relations += ((1, relation) for relation in relations)
     transfer.entities += ((1, Entity(name=target, entity_type="note", observations=[])) for target in absent)
     if absent:
         named = list_some(list(absent), MAX_NAMED)

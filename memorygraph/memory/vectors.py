@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.local import LocalEmbedder
@@ -118,4 +119,5 @@ def texts_without_vector(namespace: Namespace, embedder: Embedder, kind: str) ->
     while rows := namespace.read(query, model=embedder.name, after=after, limit=MAX_ROWS_PER_QUERY):
         after = rows[-1]["id"]
         # A message or passage has a text, and a node a name and data: `Ada: wrote a program`.
-        yield [{"text": ": ".join(filter(None, [row.get("name"), row.get("data")]))} | row for row in rows]
+        told = ([as_text(row.get(name)) for name in ("name", "data", "text")] for row in rows)
+        yield [row | {"text": ": ".join(filter(None, texts))} for row, texts in zip(rows, told, strict=True)]

@@ -17,14 +17,13 @@ import regex
 
 from memorygraph.graph.search import any_of
 from memorygraph.messages.indexing import MONTHS, day_text
-from memorygraph.word_parts import Terms, segments_of
+from memorygraph.word_parts import POSSESSIVE, Terms, segments_of, words_with_signs
 
 MAX_TERMS = 64
 MAX_TERM_CHARACTERS = 255
 
 # A word with its marks and its inner apostrophes, or signs that are not letters, such as an emoji.
 _TERM = regex.compile(r"(?!\p{M})[\w\p{M}]+(?:['\u2019][\w\p{M}]+)*|(?:[^\w\s\x00-\x7f\ud800-\udfff]|\p{M})+")
-_POSSESSIVE = re.compile(r"['\u2019]s?$")
 _JOINING_WORDS = """
 a about an and are as at be been being but by can could did do does done for from had has have having he her him his
 how i if in into is it its just me might must my no not of on or our shall she should so than that the their them
@@ -40,8 +39,10 @@ _MONTH_NUMBERS = {month[:3].casefold(): number for number, month in enumerate(MO
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _MONTH_FIRST = re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?,? (\d{{4}})\b", re.IGNORECASE)
 _DAY_FIRST = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({_MONTH})\.?,? (\d{{4}})\b", re.IGNORECASE)
-_AGO = re.compile(r"\b(\d{1,3}|an?|one|two|three|four|five|six) (day|week|month|year)s? ago\b", re.IGNORECASE)
-_LAST_DAY = re.compile(rf"\blast ({'|'.join(DAYS)})\b", re.IGNORECASE)
+# What is looked up afterwards is in letters of English only (`(?a:`): with re.IGNORECASE an `i` is also a dotless one,
+# whose lower case is no `i`.
+_AGO = re.compile(r"\b(\d{1,3}|(?a:an?|one|two|three|four|five|six)) ((?a:day|week|month|year))s? ago\b", re.IGNORECASE)
+_LAST_DAY = re.compile(rf"\blast ((?a:{'|'.join(DAYS)}))\b", re.IGNORECASE)
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _RELATIVE = {
     "today": ("day", 0),
@@ -57,13 +58,20 @@ _TOLD = "(?:say|said|tell|told|suggest|recommend|advise|mention|propose)"
 _ASKS_ASSISTANT = re.compile(
     rf"\b(?:did|have|had) you (?:\w+ )?{_TOLD}|\byour (?:answer|advice|suggestion)", re.IGNORECASE
 )
-_SAID = re.compile(rf"\b({'|'.join(_RELATIVE)})\b", re.IGNORECASE)
+_SAID = re.compile(rf"\b((?a:{'|'.join(_RELATIVE)}))\b", re.IGNORECASE)
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text without joining ones, each once; all of its words if it has no others."""
-    terms = [_POSSESSIVE.sub("", term) for term in _TERM.findall(text)]
-    found = [segment.text for term in terms for segment in segments_of(term)]
+    """The words of a text without joining ones, each once; all of its words if it has no others.
+
+    >>> words_of("When did Ada move to example.com?")
+    ['Ada', 'move', 'example.com', 'example', 'com']
+    """
+    found = list[str]()
+    for part in text.split():
+        found += words_with_signs(part)
+        stems = (POSSESSIVE.sub("", term) for term in _TERM.findall(part))
+        found += (segment.text for stem in stems for segment in segments_of(stem))
     # Reversed twice, so that the first spelling of a word counts.
     once = {word.casefold(): word[:MAX_TERM_CHARACTERS] for word in reversed(found) if word}
     terms = list(reversed(once.values()))

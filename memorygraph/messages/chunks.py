@@ -12,6 +12,9 @@ from typing import Any
 _REPEATED = frozenset({"id", "index", "role", "type", "name"})
 
 
+_CONTINUED_PARTS = frozenset({"text", "thinking"})  # of a content that is a list
+
+
 class Chunks:
     """Joins the chunks of a chat completion; a choice that was cut has no `finish_reason`."""
 
@@ -27,8 +30,11 @@ class Chunks:
             index, delta = piece.get("index") or 0, piece.get("delta") or {}
             choice = self._choices.setdefault(index, {"index": index, "message": {}, "finish_reason": None})
             choice["message"] = join_value(choice["message"], delta)
-            choice |= {key: value for key, value in piece.items() if key not in {"index", "delta"} and value}
-            text += (delta.get("content") or "") if index == 0 else ""
+            added = {key: value for key, value in piece.items() if key not in {"index", "delta"} and value}
+            if "logprobs" in added:  # those of its own words only
+                added["logprobs"] = join_value(choice.get("logprobs"), added["logprobs"])
+            choice |= added
+            text += text_of(delta.get("content")) if index == 0 else ""
         return text
 
     @property
@@ -64,6 +70,8 @@ def join_value(old: Any, new: Any) -> Any:
             elif value not in (None, ""):
                 joined[key] = value
         return joined
+    if {type(old), type(new)} == {list, str}:  # a model that thinks in parts may say the rest as a text
+        old, new = parts_of(old), parts_of(new)
     if isinstance(old, list) and isinstance(new, list):
         result = list(old)
         for item in new:  # a piece continues an item, or is added
@@ -76,10 +84,34 @@ def join_value(old: Any, new: Any) -> Any:
     return old + new if isinstance(old, str) and isinstance(new, str) else new
 
 
+def text_of(content: Any) -> str:
+    """The text in the content of a message, which is a text or a list of parts.
+
+    >>> text_of([{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hi"}])
+    'Hi'
+    """
+    if isinstance(content, list):
+        texts = [part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text"]
+        return "".join(text for text in texts if isinstance(text, str))
+    return content if isinstance(content, str) else ""
+
+
+def parts_of(content: str | list[Any]) -> list[Any]:
+    """The parts of a content, which is a text or a list of them."""
+    if isinstance(content, list):
+        return content
+    return [{"type": "text", "text": content}] if content else []
+
+
 def index_of_continued(known: list[Any], item: Any) -> int | None:
-    """The index of the item that this one continues: the last call, for a call with neither index nor id."""
+    """The index of the item that this one continues.
+
+    That is the last call, for a call with neither index nor id, and the last part, for a part of the same kind.
+    """
     if not isinstance(item, Mapping):
         return None
+    if item.get("type") in _CONTINUED_PARTS and known and isinstance(known[-1], Mapping):
+        return len(known) - 1 if known[-1].get("type") == item["type"] else None
     index = item.get("index")
     if index is None:
         return len(known) - 1 if known and item.get("function") and not item.get("id") else None

@@ -134,6 +134,8 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
                 recorded = message_id(message_of(draft.message.as_dict()), version.tip)
                 if not draft.message.is_assistant or self.version.tip != recorded:
                     raise
+                if beside := draft.attachments(recorded):
+                    self._storage.attach(beside)
 
     def extend(self, values: Iterable[Any], *, sampled: bool = True) -> None:
         """Add messages after the last, all of them or none."""
@@ -202,13 +204,22 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
         >>> other.append({"role": "user", "content": "x"})
         >>> len(history), [message["content"] for message in other]
         (3, ['a', 'x'])
+
+        Raises:
+            IndexError: there are not so many messages.
+            ConflictError: the conversation was forgotten since it was read; nothing was changed.
         """
         length = len(self)
         place = length if at is None else at + length if at < 0 else at
         if not 0 <= place <= length:
             raise IndexError(f"a branch begins after one of {length} messages, and this is {at}")
         tip = ROOT if place == 0 else self.version.tip if place == length else self.entry(place - 1).id
-        return MessageGraph(storage=self._storage, version=self._storage.branch(self.version, tip, place))
+        try:
+            version = self._storage.branch(self.version, tip, place)
+        except ConflictError:
+            self.refresh()
+            raise
+        return MessageGraph(storage=self._storage, version=version)
 
     def attach(self, index: int, metadata: Mapping[str, Any] | None = None, subgraph: Any = None) -> None:
         """Keep metadata, or the conversation of a subagent, beside a stored message."""

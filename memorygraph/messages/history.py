@@ -182,7 +182,9 @@ def change_of(version: Version, old: Sequence[MessageEntry], new: Sequence[Messa
 def difference(old: Sequence[Message], new: Sequence[Message]) -> Diff:
     """The messages that were removed from the old list, and those that were added in the new one."""
     at = first_difference(old, new)
-    before, after = old[at:], new[at:]
+    # What is the same at the end need not be aligned, which takes long where messages repeat.
+    same = first_difference(old[at:][::-1], new[at:][::-1])
+    before, after = old[at : len(old) - same], new[at : len(new) - same]
     removed: list[tuple[int, Message]] = []
     added: list[tuple[int, Message]] = []
     # autojunk would take messages that repeat, such as "ok", for noise.

@@ -146,10 +146,15 @@ class Neo4jStorage:
             if base.length == 0:
                 self._create(transaction, base.id)
             transaction.run(query)
-            [row] = transaction.run("messages/version", id=version.id)
-            return Version(**row)
+            rows = transaction.run("messages/version", id=version.id)
+            if not rows or rows[0]["tip"] != tip:  # the conversation, or the message, was forgotten meanwhile
+                raise Abandon(conflict_error(self.name, base, replaced=False))
+            return Version(**rows[0])
 
-        return self.namespace.write(work)
+        result = self.namespace.write(work)
+        if isinstance(result, ConflictError):
+            raise result
+        return result
 
     def add_path(
         self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = (), *, response: str | None = None

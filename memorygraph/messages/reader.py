@@ -81,6 +81,8 @@ class ConversationReader:
     def refresh(self) -> None:
         """Read the version anew, or the one that replaced it."""
         with self._lock:
+            if self._known is not None and self._known.number == 0:
+                return  # the path to a stored message: nothing changes it
             known, self._known, self._entries = self._known, None, None
             versions = self._storage.versions()
             current = next((version for version in versions if known and version.id == known.id), None)

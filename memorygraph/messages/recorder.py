@@ -17,7 +17,7 @@ import time
 import uuid
 import warnings
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -115,6 +115,11 @@ class Recorder:
         else:
             self._warn(problem, place, lasting=isinstance(problem, (ConnectionError, ConflictError)))
 
+    def drop(self, spooled: Path | None) -> None:
+        """Remove a call from the spool that is not to be recorded: what it is of has been forgotten meanwhile."""
+        if spooled is not None:
+            self.spool.remove(spooled)
+
     def give_up(self, problem: Exception) -> None:
         """Warn that there could be no record of a call."""
         self._warn(problem, "there is no record of it")
@@ -131,6 +136,11 @@ class Recorder:
         self._failing = False
         return written
 
+    def forget_waiting(self) -> int:
+        """Remove every record of the namespace that waits for this database or was refused, and return how many."""
+        database = self.find_database()
+        return self.spool.remove_all(lambda record: may_be_of_database(record, database))
+
     @property
     def waiting(self) -> int:
         """The number of records that wait to be written, those for other databases included."""
@@ -144,7 +154,7 @@ class Recorder:
             record.pop(REASON, None)  # somebody has put it back
             call = RecordedCall(**record)
             # A record of another database waits until that one is connected again.
-            if call.database not in (None, self._database_id()):
+            if call.database not in (None, self.find_database()):
                 return False
             self._write(call)
         except (ConnectionError, ConflictError):
@@ -233,7 +243,12 @@ class Recorder:
         except RecordWarning:
             _LOG.warning(text)  # where warnings are errors, this one would break the call
 
-    def _database_id(self) -> str:
+    def find_database(self) -> str:
+        """Return what tells the database from others, so that no record is written into another one.
+
+        Raises:
+            ConnectionError: it cannot be reached.
+        """
         if self._database is None:
             try:
                 [row] = self.namespace.connection.read(CYPHER["records/database-id"]())
@@ -245,7 +260,7 @@ class Recorder:
 
     def _write(self, call: RecordedCall) -> None:
         """Store a call; a second time changes nothing."""
-        self._database_id()
+        self.find_database()
         namespace = replace(self.namespace, name=call.namespace)
         storage = Neo4jStorage(namespace, call.conversation, recalled=call.recalled)
         try:
@@ -362,18 +377,22 @@ class Spool:
         self._sending.discard(path)
 
     def forget(self, conversations: Collection[str]) -> int:
-        """Remove the records of conversations, also those that were refused, and return how many these were.
+        """Remove the records of conversations, as `remove_all` does."""
+        return self.remove_all(lambda record: names_conversation(record, conversations))
+
+    def remove_all(self, wanted: Callable[[bytes], bool]) -> int:
+        """Remove the wanted records, also those that were refused, and return how many these were.
 
         What another process is sending just now, it will store.
         """
-        forgotten = 0
+        removed = 0
         for path in [*self.folder.glob("*"), *self.refused_folder.glob("*")]:
             if path.suffix in (WAITS, ".part") or (path.suffix == SENDING and self._is_left(path)):
                 with suppress(FileNotFoundError):
-                    if names_conversation(path.read_bytes(), conversations):
+                    if wanted(path.read_bytes()):
                         path.unlink()
-                        forgotten += 1
-        return forgotten
+                        removed += 1
+        return removed
 
     def _write_draft(self, name: str, record: Mapping[str, Any], *, durable: bool) -> Path:
         """Write a record under a temporary name."""
@@ -450,6 +469,18 @@ def names_conversation(record: bytes, conversations: Collection[str]) -> bool:
     except (ValueError, TypeError, AttributeError):
         known = [name + suffix for name in conversations for suffix in ("", CALLS_SUFFIX)]
         return any(f'"conversation": {json.dumps(name)}'.encode() in record for name in known)
+
+
+def may_be_of_database(record: bytes, database: str) -> bool:
+    """Tell whether a record waits for this database, or does not say for which one.
+
+    >>> may_be_of_database(b'{"database": "another"}', "this"), may_be_of_database(b'{"database": "thi', "this")
+    (False, True)
+    """
+    try:
+        return parse_stored_json(record).get("database") in (None, database)
+    except (ValueError, TypeError, AttributeError):
+        return True
 
 
 def new_name() -> str:

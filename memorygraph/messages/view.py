@@ -35,7 +35,7 @@ def _routed(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def edit(self: DictView | ListView, *given: Any, **named: Any) -> Any:
         root = self._root
-        root._check()  # noqa: SLF001 - the views of one message are one thing
+        root._check(self)  # noqa: SLF001 - the views of one message are one thing
         try:
             result = method(self, *given, **named)
             root._commit()  # noqa: SLF001
@@ -50,6 +50,8 @@ def _routed(method: Callable[..., Any]) -> Callable[..., Any]:
 
 class _View:
     """The common part of views: copying or pickling one gives plain dicts and lists."""
+
+    _reading = 0  # which reading of the message it belongs to
 
     def copy(self) -> Any:
         """A plain copy that edits nothing."""
@@ -122,12 +124,16 @@ class MessageView(DictView):
             return self.subgraph
         raise KeyError(key)
 
-    def _check(self) -> None:
+    def _holds(self, part: DictView | ListView) -> bool:
+        """Whether a part is of this message as it was read last: what is done to an earlier one would be lost."""
+        return part._root is self and part._reading == self._reading  # noqa: SLF001
+
+    def _check(self, part: DictView | ListView | None = None) -> None:
         try:
             unchanged = self._host.entry(self._index).message == self._message
         except IndexError:
             unchanged = False
-        if not unchanged:
+        if not unchanged or (part is not None and not self._holds(part)):
             raise ConflictError(
                 f"message {self._index} is not the one that was read: the conversation was changed in between; "
                 "read the message again"
@@ -136,30 +142,47 @@ class MessageView(DictView):
     def _commit(self) -> None:
         entry = self._host.replace(self._index, plain_copy(self))
         self._message, self.id, self.off_policy = entry.message, entry.id, entry.off_policy
-        if self == entry.message.as_dict():
-            # Views that the caller holds stay in place; only new parts become views.
+        # Views that the caller holds stay in place; only new parts become views.
+        self._wrap(self)
+        stored = entry.message.as_dict()
+        if self != stored:
+            self._settle(self, stored)
             self._wrap(self)
-        else:
-            self._show(entry.message)
 
     def _show(self, message: Message) -> None:
+        self._reading += 1
         dict.clear(self)
         dict.update(self, message.as_dict())
         self._wrap(self)
 
+    def _settle(self, part: DictView | ListView, stored: Any) -> None:
+        """Give a part the values that were stored of it, such as arguments without white space."""
+        if isinstance(part, dict):
+            for key in part.keys() - stored.keys():
+                dict.__delitem__(part, key)
+        for key, value in list(stored.items() if isinstance(part, dict) else enumerate(stored)):
+            held = part[key]
+            if isinstance(held, (DictView, ListView)):
+                self._settle(held, value)
+            elif held != value:
+                set_item(part, key, value)
+
     def _wrap(self, part: Part) -> Part:
         """Turn the plain dicts and lists inside into views."""
-        items = list(part.items() if isinstance(part, dict) else enumerate(part))
-        # The methods of a view would route this through the branch rule.
-        setter = cast(Callable[[Any, Any, Any], None], dict.__setitem__ if isinstance(part, dict) else list.__setitem__)
-        for key, item in items:
-            if isinstance(item, (DictView, ListView)) and item._root is self:  # noqa: SLF001
+        for key, item in list(part.items() if isinstance(part, dict) else enumerate(part)):
+            if isinstance(item, (DictView, ListView)) and self._holds(item):
                 self._wrap(item)
             elif isinstance(item, (dict, list)):
                 view = DictView(item) if isinstance(item, dict) else ListView(item)
-                view._root = self  # noqa: SLF001
-                setter(part, key, self._wrap(view))
+                view._root, view._reading = self, self._reading  # noqa: SLF001
+                set_item(part, key, self._wrap(view))
         return part
+
+
+def set_item(part: DictView | ListView, key: Any, value: Any) -> None:
+    """Set an item of a view as of a plain dict or list: its own method would route this through the branch rule."""
+    setter = cast(Callable[[Any, Any, Any], None], dict.__setitem__ if isinstance(part, dict) else list.__setitem__)
+    setter(part, key, value)
 
 
 class LiveMessages(_View, list[Any]):

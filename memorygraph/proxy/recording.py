@@ -45,6 +45,7 @@ class BackgroundRecording:
         self._retry = retry
         self._connected = ExitStack()
         self._recorders: Collection[Recorder] = ()
+        self._database: str | None = None  # so that what waits for it is not written into another one
         self._failing = False
         self._closing = False
         self._wake = Event()
@@ -58,7 +59,7 @@ class BackgroundRecording:
         Raises:
             OSError: the disk cannot take it.
         """
-        self._spools[call.namespace].add(call.as_dict())
+        self._spools[call.namespace].add(replace(call, database=self._database).as_dict())
         self._wake.set()
 
     @property
@@ -104,4 +105,7 @@ class BackgroundRecording:
     def _connect(self) -> None:
         graph = self._connected.enter_context(self._open_graph())
         scopes = [replace(graph.scope, name=name) for name in self._spools]
-        self._recorders = [Recorder(scope, "", self._folder) for scope in scopes]
+        recorders = [Recorder(scope, "", self._folder) for scope in scopes]
+        for recorder in recorders:
+            self._database = recorder.find_database()
+        self._recorders = recorders

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
@@ -20,6 +21,17 @@ SILENCE_S = 600.0  # a model may think for minutes before its first byte
 MAX_UPSTREAM_CONNECTIONS = 1000
 
 Headers = list[tuple[bytes, bytes]]
+
+_NOT_IN_URLS = re.compile(rb"[^!-~]")
+
+
+def escape_byte(match: re.Match[bytes]) -> bytes:
+    """Write a byte as a URL can hold it.
+
+    >>> _NOT_IN_URLS.sub(escape_byte, "modèle".encode())
+    b'mod%C3%A8le'
+    """
+    return b"%%%02X" % ord(match[0])
 
 
 class UpstreamBrokeError(Exception):
@@ -72,7 +84,7 @@ class Upstream:
         """
         import httpx2
 
-        target = self._base.raw_path.rstrip(b"/") + path.encode("latin-1")
+        target = self._base.raw_path.rstrip(b"/") + _NOT_IN_URLS.sub(escape_byte, path.encode("latin-1"))
         # The client's own headers, such as a User-Agent, are not added to a request that is made like this.
         request = httpx2.Request(method, self._base.copy_with(raw_path=target), headers=headers, content=body)
         try:

@@ -14,7 +14,7 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import ConnectionError, MemoryGraphError
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import Field
@@ -175,26 +175,30 @@ class Trace:
 
 
 class RunWriter:
-    """A thread that does one piece of work after the other, so that a run does not wait for the database."""
+    """A thread that does one piece of work after the other, so that a run does not wait for the database.
+
+    Work that meets a ConnectionError has been tried for as long as a write is. What waits by then is dropped, so that
+    the end of a run waits once for a database that is gone, and not for each piece; what comes later is tried again.
+    """
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._work: SimpleQueue[Work | None] = SimpleQueue()
+        self._work: SimpleQueue[Work | ThreadEvent | None] = SimpleQueue()
         self._problem: Exception | None = None
         self._thread = Thread(target=self.work, name="memorygraph-writer", daemon=True)
         self._begun = False
 
-    def put(self, work: Work) -> None:
-        """Have a piece of work done after those before it."""
+    def put(self, work: Work | ThreadEvent) -> None:
+        """Have a piece of work done, or an event set, after those before it."""
         self._work.put(work)
         if not self._begun:  # a run that is prepared may never begin
             self._begun = True
             self._thread.start()
 
     def wait(self) -> None:
-        """Wait until everything is done that was put here before."""
+        """Wait until everything is done that was put here before, or is dropped."""
         done = ThreadEvent()
-        self.put(done.set)
+        self.put(done)
         done.wait()
 
     @property
@@ -214,10 +218,32 @@ class RunWriter:
     def work(self) -> None:
         """Do the work that comes, until the writer is closed."""
         while (work := self._work.get()) is not None:
+            if isinstance(work, ThreadEvent):
+                work.set()
+                continue
             try:
                 work()
             except Exception as error:  # noqa: BLE001 - the run goes on, and its end warns of it
                 self._problem = self._problem or error
+                if isinstance(error, ConnectionError):
+                    self.drop_waiting()
+
+    def drop_waiting(self) -> None:
+        """Drop the work that waits now. Events are set all the same, and the end of the writer stays its end."""
+        for _ in range(self._work.qsize()):  # only this thread takes from it
+            waiting = self._work.get()
+            if waiting is None:
+                self._work.put(None)
+            elif isinstance(waiting, ThreadEvent):
+                waiting.set()
+
+
+def is_forgotten(namespace: Namespace, run: str) -> bool:
+    """Whether a run that has begun is not stored any more: nothing else of it is to be stored either."""
+    try:
+        return not namespace.read("runs/stored", id=run)
+    except MemoryGraphError:  # what is recorded waits until the database answers
+        return False
 
 
 def drop_runs(namespace: Namespace) -> None:
@@ -234,14 +260,21 @@ def stored_properties(properties: dict[str, Any]) -> dict[str, Any]:
 
 def typed_property(name: str, value: Any) -> dict[str, Any]:
     """A property with a second one, `NAME_json`: whether it is JSON text, which a text could look like."""
-    return {name: value, f"{name}_json": not isinstance(value, (str, bool, int, float, type(None)))}
+    return {name: value, f"{name}_json": not (isinstance(value, str) or is_plain(value))}
 
 
 def stored_property(value: Any) -> Any:
     """A value as Neo4j keeps it."""
-    if value is None or isinstance(value, (bool, int, float)):
+    if is_plain(value):
         return value
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return [item.encode("utf-8", "replace").decode("utf-8") for item in value]
     text = value if isinstance(value, str) else compact(value)
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def is_plain(value: Any) -> bool:
+    """Whether Neo4j has a type for a value that is no text: its whole numbers have 64 bits."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return value is None or isinstance(value, float)

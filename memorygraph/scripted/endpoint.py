@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import Any
+from urllib.parse import unquote
 
 from memorygraph.scripted.replies import (
     BadJson,
@@ -136,7 +137,7 @@ class Endpoint:
 
     def show_model(self, request: Request, _number: int) -> WireResponse:
         """Answer with one model."""
-        name = request.path.partition("?")[0].removeprefix("/v1/models/")
+        name = unquote(request.path.partition("?")[0].removeprefix("/v1/models/"))
         self.check_model(name)
         return whole(self.describe_model(name))
 

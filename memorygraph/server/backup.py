@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +18,12 @@ from memorygraph.errors import ConnectionError
 from memorygraph.home import refuse_foreign
 from memorygraph.server.admin_tool import DATABASE, AdminTool, NotClosedError, Steps
 from memorygraph.server.archive import BackupError, Manifest, new_file, open_archive, refuse_existing, write_archive
-from memorygraph.server.artifacts import DownloadProgress
+from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.compacting import copy_graph, needs_compacting
 from memorygraph.server.embedded import EmbeddedServer, StoppedServer
-from memorygraph.server.server_home import Workspace
+from memorygraph.server.process import free_ports
+from memorygraph.server.server_home import ServerHome, Workspace
+from memorygraph.server.settings import Endpoints
 
 
 @dataclass(frozen=True)
@@ -134,17 +137,20 @@ def write_backup(
 
 
 def compact_graph(server: EmbeddedServer, stopped: StoppedServer, workspace: Workspace, steps: Steps) -> AdminTool:
-    """Copy a graph of which something was forgotten into a new store, and return the tool for that."""
+    """Copy a graph of which something was forgotten into a new store, and return the tool for that.
+
+    The servers of both are homes of their own, so that nobody else can write what would be half in the copy.
+    """
     steps.begin("copying the graph, because something was forgotten: the files still hold it")
-    stopped.start()
-    workspace.begin()
-    copy = EmbeddedServer(workspace.copy_home, server.artifacts)
-    try:
-        copy.up()
-        copy_graph(server, copy)
-    finally:
-        copy.down()
-        stopped.stop()
+    workspace.make_source_home(server.password())
+    source, copy = (EmbeddedServer(home, server.artifacts) for home in (workspace.source_home, workspace.copy_home))
+    with ExitStack() as running:
+        for each in (source, copy):
+            # At the usual ports a client that was told these would find a server that refuses it, or that it writes to.
+            ServerHome(each.home).configure(Endpoints(*free_ports(), read_lock().version))
+            running.callback(each.down)
+            each.up()
+        copy_graph(source, copy)
     tool = AdminTool(stopped.java, stopped.class_path, copy.home, workspace.folder)
     steps.begin("checking the copy")
     tool.check("data", steps)

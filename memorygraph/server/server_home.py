@@ -130,6 +130,7 @@ class Workspace:
         self.new_data = self.folder / "data"
         self.former_data = self.folder / "former"
         self.copy_home = self.folder / "copy"
+        self.source_home = self.folder / "source"
         self._refuse = home / "maintenance.done"
         self._home = home
         self._data = home / "data"
@@ -155,8 +156,9 @@ class Workspace:
         if not self.folder.exists():
             return
         admin_tool.end_all(self._home)
-        if copying := server_process.find_server(self.copy_home):
-            server_process.kill(copying)
+        for home in (self.copy_home, self.source_home):
+            if copying := server_process.find_server(home):
+                server_process.kill(copying)
         if self.former_data.exists() and not self._data.exists():
             self.former_data.rename(self._data)
 
@@ -169,6 +171,11 @@ class Workspace:
             os.sync()  # from here on the new data is the only one
         self.folder.rename(self._refuse)
         shutil.rmtree(self._refuse, ignore_errors=True)
+
+    def make_source_home(self, password: str) -> None:
+        """Make a home with the same data as this one, whose server nobody else knows."""
+        write_private(self.source_home / "password", password)
+        (self.source_home / "data").symlink_to(self._data, target_is_directory=True)
 
     def swap(self) -> None:
         """Put the new data in the place of the former."""

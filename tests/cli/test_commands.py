@@ -183,6 +183,18 @@ def test_errors_as_json(tmp_path: Path) -> None:
     assert document("check", path, code=1)["errors"] == [error]
 
 
+@pytest.mark.parametrize("command", ["check", "load"])
+def test_what_is_wrong_is_said_of_each_of_several_files(tmp_path: Path, command: str) -> None:
+    wrong = [_write(tmp_path, "Node(node_id=a);", name) for name in ("one.ctx", "two.ctx")]
+    files = (wrong[0], str(tmp_path / "none.ctx"), wrong[1])
+    errors = document(command, *files, code=1)["errors"]
+    assert [error["file"] for error in errors] == [wrong[0], None, wrong[1]]
+    assert errors[1]["message"] == f"no such file: {files[1]}"
+    said = memorygraph(command, *files).stderr
+    assert said.startswith(f"memorygraph: no such file: {files[1]}\n{wrong[0]}:1:14: ")
+    assert said.endswith("\n2 errors; nothing was changed\n")
+
+
 def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
     assert document("check", str(EXAMPLES / "apollo11.ctx")) == {"errors": [], "warnings": []}
@@ -249,6 +261,7 @@ def test_a_mistyped_command_gets_did_you_mean(typed: list[str], meant: str) -> N
         ("load", "--batch", "0", "x.ctx"),
         ("load", "--batch", "2", "--dry-run", "x.ctx"),
         ("neighbours",),
+        ("expire", "a", "--in", "999999999w"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:

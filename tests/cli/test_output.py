@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import io
+import json
+import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from datetime import UTC, datetime
 
 import pytest
 from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.cli import cli
-from memorygraph.cli.output import FIRST_CHARACTERS, is_piped, whole_output
+from memorygraph.cli.forgetting import show_time
+from memorygraph.cli.output import (
+    FIRST_CHARACTERS,
+    escape_unknown_characters,
+    is_piped,
+    print_in_utf_8,
+    print_json_list,
+    print_table,
+    progress_bar,
+    to_json,
+    whole_output,
+)
 
 LINE = "x" * 99 + "\n"
 FIRST = LINE * (FIRST_CHARACTERS // len(LINE) + 1)
@@ -103,3 +119,78 @@ def test_a_long_message_is_whole_in_a_pipe_and_short_on_a_terminal(environment: 
     assert "begins" in shown
     assert "…" in shown
     assert "and ends" not in shown
+
+
+@pytest.mark.parametrize("text", ["[n IN nodes(p) | n.name]", "x[i]", "split(n.data, '[/b]')", "[red]"])
+def test_headings_and_cells_of_a_table_are_shown_as_they_are(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    print_table((text, "other"), [(text, 1)])
+    heading, _, row = capsys.readouterr().out.splitlines()
+    assert (heading.split("  ")[0].strip(), row.split("  ")[0].strip()) == (text, text)
+
+
+def test_a_bar_shows_its_title_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with progress_bar("storing [/b].ctx"):
+        pass
+    assert "storing [/b].ctx" in capsys.readouterr().err
+
+
+def test_a_table_that_nobody_reads_is_no_error() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "memorygraph", "browser", "--queries"]
+    finished = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
+    os.close(write)
+    assert (finished.returncode, finished.stderr) == (0, b"")
+
+
+@contextmanager
+def printed_in(encoding: str) -> Iterator[io.BytesIO]:
+    """What is printed while stdout has this encoding, as the command line sets it up."""
+    printed = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(printed, encoding, write_through=True)) as stdout:
+        escape_unknown_characters()
+        yield printed
+    stdout.detach()
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_a_table_has_an_escape_for_what_its_encoding_has_not(encoding: str) -> None:
+    with printed_in(encoding) as printed:
+        print_table(["é … 🐈"], [["é … 🐈"]])
+    heading, _, row = printed.getvalue().splitlines()
+    assert heading.strip() == row.strip() == "é … 🐈".encode(encoding, "backslashreplace")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_json_is_json_in_every_encoding(encoding: str) -> None:
+    values = ["é … 🐈 \\", {"€": 1}]
+    with printed_in(encoding) as printed:
+        print_json_list(values)
+    assert json.loads(printed.getvalue()) == values
+
+
+def test_an_export_is_utf_8_whatever_the_encoding_of_the_terminal() -> None:
+    with printed_in("latin-1") as printed:
+        print_in_utf_8()
+        with whole_output() as file:
+            file.write("é … 🐈")
+    assert printed.getvalue().decode() == "é … 🐈"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the zone of a process cannot be changed there")
+def test_a_time_that_this_zone_has_not_is_shown_in_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    shown = [show_time(at) for at in (None, datetime(2026, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC))]
+    monkeypatch.undo()
+    time.tzset()
+    assert shown == ["never", "2026-01-01 09:00:00+09:00", "9999-12-31 23:59:59+00:00"]
+
+
+def test_what_is_no_number_is_null_in_json_and_shown_in_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    values = {"a": math.nan, "b": [-math.inf, 1.5], "at": datetime(2026, 1, 1, tzinfo=UTC)}
+    assert json.loads(to_json(values)) == {"a": None, "b": [None, 1.5], "at": "2026-01-01 00:00:00+00:00"}
+    print_table(["a"], [[math.nan]])
+    assert capsys.readouterr().out.splitlines()[-1].strip() == "NaN"

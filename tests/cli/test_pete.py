@@ -177,6 +177,22 @@ def test_what_is_wrong_is_said_and_the_exit_code_is_one(log: str, arguments: tup
     assert memorygraph("pete", "show", "main").stdout == log + "\n"
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--budget", "5x"),
+        ("--sense", "broken="),
+        ("--sense", "two words=1"),
+        ("--faculty", "nonsense"),
+        ("--faculty", "that=env://"),
+    ],
+    ids=" ".join,
+)
+def test_a_refused_command_has_reported_nothing(wrong: tuple[str, str]) -> None:
+    assert memorygraph("pete", "step", "lab", "--sense", "thermometer=30", *wrong).returncode == 1
+    assert document("pete", "list") == []
+
+
 def test_wrong_usage_is_two() -> None:
     assert memorygraph("pete", "dream").returncode == 2
     assert memorygraph("pete", "step").returncode == 2

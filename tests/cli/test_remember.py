@@ -8,7 +8,9 @@ import subprocess
 import sys
 
 import pytest
+from click.testing import CliRunner
 
+from memorygraph.cli import cli
 from memorygraph.scripted.replies import Failure, Request, Stall
 from tests.cli.test_commands import document, memorygraph
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
@@ -125,6 +127,13 @@ def test_a_chat_from_a_pipe(endpoint: Endpoint) -> None:
     assert "memorygraph undo 1" in finished.stderr
     assert "there is no command :nonsense" in finished.stderr
     assert [message["role"] for message in document("messages", "show", "ada")] == ["user", "assistant"] * 2
+
+
+def test_what_is_typed_in_another_encoding_is_said(endpoint: Endpoint) -> None:
+    with endpoint("never asked"):
+        result = CliRunner().invoke(cli, ["chat"], input="Zoë\n".encode("latin-1"))
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "memorygraph: what is typed is not UTF-8: " in result.stderr
 
 
 def test_a_chat_as_json(endpoint: Endpoint) -> None:

@@ -106,6 +106,14 @@ def test_a_trace_goes_to_a_file_also_when_the_run_fails(script: str, tmp_path: P
         assert document("run", script, *INPUT, "--trace", str(trace))["trace"] == {"file": str(trace)}
 
 
+def test_a_trace_that_cannot_be_written_is_said_before_the_run(script: str, tmp_path: Path, endpoint: Endpoint) -> None:
+    with endpoint('{"text": "A"}') as model:
+        finished = memorygraph("run", script, *INPUT, "--trace", str(tmp_path / "none" / "trace.json"))
+        assert model.requests == []
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert "the trace cannot be written" in finished.stderr
+
+
 def test_a_pretty_trace_is_shown_as_it_happens(script: str, endpoint: Endpoint) -> None:
     with endpoint('{"text": "A\\u001b[31m"}'):
         shown = memorygraph("run", script, *INPUT, "--trace", "pretty").stderr
@@ -210,6 +218,16 @@ x
     assert "the llm `M`" in finished.stdout
     assert "there is no command :nonsense" in finished.stderr
     assert "kept as run" in finished.stderr
+
+
+def test_an_entry_whose_source_fails_in_a_later_one_is_shown_where_it_stands() -> None:
+    typed = (
+        'import llm M from "openai://m"\nmodel M\nseen = { question: "?" }\nuse seen.answer\n'
+        'generate({ input: "Go" }) { return { n number } }\n'
+    )
+    finished = memorygraph("repl", "--mock", stdin=typed)
+    shown = "<session>:1:5: the object has no field `answer`; it has `question`\n    use seen.answer\n        ^^^"
+    assert shown in finished.stderr
 
 
 def test_a_session_is_kept_as_a_run() -> None:

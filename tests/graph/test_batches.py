@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import os
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from weakref import WeakSet
 
@@ -13,6 +17,7 @@ from memorygraph.graph.batches import load_batches
 from memorygraph.graph.loads import Loader
 from memorygraph.languages import parse
 from memorygraph.languages.contextscript import ContextScriptProgram
+from tests.shared_neo4j import new_namespace
 
 
 def _program(count: int) -> str:
@@ -121,12 +126,56 @@ def test_a_load_goes_on_behind_the_last_stored_batch_with_the_rest_mended(graph:
     assert graph.query("MATCH (c:Checkpoint {namespace: $namespace}) RETURN count(c) AS n") == [{"n": 0}]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="its pipes have no path")
+def test_a_pipe_is_loaded_in_batches_and_a_bundle_imported_from_one(graph: MemoryGraph) -> None:
+    with piped(_program(3)) as path:
+        assert graph.load_file(path, "contextscript", batch=2).nodes_created == 3
+    bundle = io.StringIO()
+    graph.export_to(bundle, "bundle")
+    copy = MemoryGraph(graph.connection, new_namespace())
+    with piped(bundle.getvalue()) as path:
+        copy.import_bundle(path)
+    assert copy.export() == graph.export()
+
+
+@contextmanager
+def piped(text: str) -> Iterator[str]:
+    """The path of a pipe with a short text in it, as a shell gives one for `<(cat FILE)`."""
+    read, write = os.pipe()
+    with os.fdopen(write, "w", encoding="utf-8") as file:
+        file.write(text)
+    yield f"/dev/fd/{read}"
+    os.close(read)
+
+
 def test_a_complete_load_starts_anew_the_next_time(graph: MemoryGraph, tmp_path: Path) -> None:
     path = _file(tmp_path, _program(5))
     graph.load_file(path, batch=4)
     graph.delete("n3")
     report = graph.load_file(path, batch=4)
     assert (report.resumed_after, report.statements, report.nodes_created) == (0, 10, 1)
+
+
+def test_a_complete_load_forgets_where_runs_with_batches_of_another_size_stopped(
+    graph: MemoryGraph, tmp_path: Path
+) -> None:
+    path = _file(tmp_path, _program(6))
+    with pytest.raises(KeyboardInterrupt):
+        graph.load_file(path, batch=4, progress=_stop)
+    with pytest.raises(KeyboardInterrupt):
+        graph.load_file(path, batch=3, restart=True, progress=_stop)
+    assert graph.query("MATCH (c:Checkpoint {namespace: $namespace}) RETURN c.statements AS n") == [{"n": 3}]
+    with pytest.raises(KeyboardInterrupt):
+        graph.load_file(path, batch=4, progress=_stop)
+    graph.load_file(path, batch=5, restart=True)
+    graph.delete("n0")
+    report = graph.load_file(path, batch=5)
+    assert (report.resumed_after, report.nodes_created, graph.node("n0").name) == (0, 1, "N0")
+
+
+def _stop(_: int) -> None:
+    """Stop a load when its first batch is stored."""
+    raise KeyboardInterrupt
 
 
 def test_restart_begins_at_the_first_statement(graph: MemoryGraph, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ import pytest
 from memorygraph import MemoryGraph, Provenance
 from memorygraph.client import clear_files
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
-from memorygraph.graph import forgetting
+from memorygraph.graph import bundle_imports, expiry, forgetting
 from memorygraph.graph.expiry import Expiry, ExpiryGate
 from memorygraph.graph.namespace import NamespaceTransaction
 from memorygraph.memory.values import Entity
 from memorygraph.query import Query
 from tests.examples import mostly_slow
-from tests.graph.test_forgetting import ALL_OF_IT
+from tests.graph.test_forgetting import ALL_OF_IT, contents_with
 
 SOON = timedelta(seconds=2)
 
@@ -73,9 +73,14 @@ SET due.expires_at = datetime.realtime() - duration({seconds: 1})
 
 def let_expire(graph: MemoryGraph) -> None:
     """Have the time pass at which things expire; a process that has not looked since then is the next to read."""
+    pass_time(graph)
+    graph.connection.before_use = ExpiryGate(clear_files)
+
+
+def pass_time(graph: MemoryGraph) -> None:
+    """Have the time pass at which things expire."""
     query = Query(MAKE_DUE, {"namespace": graph.namespace})
     graph.connection.write(lambda transaction: transaction.run(query))
-    graph.connection.before_use = ExpiryGate(clear_files)
 
 
 def expire_all(graph: MemoryGraph) -> None:
@@ -192,6 +197,26 @@ def test_who_is_added_again_after_expiring_is_new(graph: MemoryGraph) -> None:
     assert graph.expiry("Ada").expires_at is None
 
 
+def test_who_is_created_again_before_a_deleted_one_expires_keeps_its_own_history(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="o", name="O", data=""); Node(node_id="n", name="N", data="first");')
+    graph.load('Edge(edge_id="e", from_node="n", to_node="o", verb="first", weight=1);')
+    graph.expire("n", after=HOUR)
+    graph.delete("n")
+    graph.load('Node(node_id="n", name="N", data="second");')
+    graph.load('Edge(edge_id="f", from_node="n", to_node="o", verb="second", weight=1);')
+    changed = graph.load('Node(node_id="n", data="third"); Edge(edge_id="f", verb="third");').revision
+    let_expire(graph)
+    assert [change.after for change in graph.history("n")] == [
+        {"name": "N", "data": "second"},
+        {"name": "N", "data": "third"},
+    ]
+    assert contents_with(graph, "first") == []
+    assert changed is not None
+    graph.undo(changed)
+    assert (graph.node("n").data, graph.edge("f").verb) == ("second", "second")
+    assert graph.broken_invariants() == []
+
+
 def test_what_is_changed_before_its_time_keeps_it(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="a", name="A", data="");')
     at = graph.expire("a", after=HOUR).expires_at
@@ -302,6 +327,7 @@ def test_what_was_interrupted_is_finished_by_the_next_read(graph: MemoryGraph, m
     with pytest.raises(KeyboardInterrupt):
         graph.search("word")
     monkeypatch.setattr(forgetting, "forget_next", piece)
+    assert graph.purge_expired(dry_run=True).went == {"nodes": 2}  # those on the list
     assert graph.search("word") == []
     assert graph.purge_expired().went == {"nodes": 5}
     assert graph.broken_invariants() == []
@@ -329,6 +355,24 @@ def test_a_bundle_carries_the_times(graph: MemoryGraph, twin: MemoryGraph, tmp_p
     assert twin.conversation_expiry(CANARIES["talk"]).expires_at == said
 
 
+def test_what_has_expired_since_an_export_goes_when_its_bundle_is_imported(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle_imports, "LINES_PER_BATCH", 10)
+    monkeypatch.setattr(expiry, "LOOK_SECONDS", 0)  # as where an import takes seconds
+    plant(graph)
+    graph.expire("n", after=HOUR)
+    pass_time(graph)
+    monkeypatch.setattr(graph.connection, "before_use", None)
+    graph.export_bundle(tmp_path / "whole.bundle")
+    monkeypatch.setattr(twin.connection, "before_use", ExpiryGate(clear_files))
+    twin.import_bundle(tmp_path / "whole.bundle")
+    assert twin.revisions(1)[0].language == "expire"
+    assert twin.node("kept").name == "kept"
+    assert contents_with(twin, CANARIES["data"]) == []
+    assert twin.broken_invariants() == []
+
+
 def test_a_script_says_that_it_has_no_times(graph: MemoryGraph) -> None:
     plant(graph)
     graph.expire("n", after=HOUR)
@@ -345,5 +389,7 @@ def test_a_time_is_of_a_node_or_a_conversation_that_is_there_and_one(graph: Memo
         graph.expire("a", at=datetime.now(UTC), after=HOUR)
     with pytest.raises(MemoryGraphError, match="1000 years"):
         graph.expire("a", after=timedelta(days=999_999_999))
+    with pytest.raises(MemoryGraphError, match="1 to 9999 of UTC"):
+        graph.expire("a", at=datetime.max.replace(tzinfo=timezone(-HOUR)))
     at = datetime(2999, 12, 31, 23, 59, tzinfo=UTC)
     assert graph.expire("a", at=at) == graph.expiry("a") == Expiry("a", at)

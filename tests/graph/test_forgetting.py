@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from memorygraph.cli import cli
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory.values import Entity, ObservationDeletion
+from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
+from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.graph.test_deletions import THOUGHT
 
 HALF = 500
@@ -34,6 +36,12 @@ main agent A {{
     return generate({{ input: "{asked}" }}) {{ return {{ said string }} }}
   }}
 }}
+"""
+
+READING = """
+import llm M from "openai://m"
+import memory Known from "neo4j://"
+main agent A {{ model M role "r" description "d" main func(input) {{ {body} }} }}
 """
 
 CONVO = "> node first\n> user\nSay {word}.\n> nodeEnd\n> user\n{said}\n> goto first\n"
@@ -231,6 +239,27 @@ def test_what_a_conversation_shares_with_another_stays_and_names_only_that(graph
     assert graph.messages("second").verify().ok
 
 
+@pytest.mark.parametrize(
+    "answers", [[], [{"role": "assistant", "content": "an answer"}]], ids=["as its last", "before others"]
+)
+def test_a_message_that_was_edited_away_and_that_another_conversation_has_names_only_that(
+    graph: MemoryGraph, answers: list[dict[str, str]]
+) -> None:
+    asked = [{"role": "user", "content": text} for text in ("hello", "a first draft")]
+    first, second = graph.messages("first"), graph.messages("second")
+    first.extend(asked)
+    second.extend([*asked, *answers])
+    first[1]["content"] = "a better draft"
+    forgotten = graph.forget_conversation("first")
+    assert (forgotten.went["messages"], forgotten.stayed) == (1, {"messages that another conversation has": 2})
+    rows = graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.conversations AS names")
+    assert [row["names"] for row in rows] == [["second"]] * (2 + len(answers))
+    assert {hit.conversation for hit in graph.recall("draft", kinds=["message"]).hits} == {"second"}
+    with pytest.raises(NotFoundError, match="no conversation `first`"):
+        graph.recall("draft", conversation="first")
+    assert second.verify().ok
+
+
 def test_a_long_message_that_stays_is_found_by_its_passages_and_filters(graph: MemoryGraph) -> None:
     said = " ".join(f"The plan of day {day} is to walk to the lake and to swim there." for day in range(60))
     for name in ("first", "second"):
@@ -252,6 +281,73 @@ def test_who_was_merged_into_what_is_forgotten_is_forgotten_with_its_names(graph
     graph.forget("Marisol")
     assert contents_with(graph, "Quillon") == contents_with(graph, "Marisol") == []
     assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("expired", [False, True])
+def test_who_was_merged_and_is_forgotten_leaves_its_name_nowhere_and_the_other_its_own_aliases(
+    graph: MemoryGraph, expired: bool
+) -> None:
+    graph.entities.create([Entity(name=name, entity_type="person", observations=[]) for name in ("Quill", *NAMES)])
+    graph.merge("Quill", into="Quillon")
+    graph.merge("Quillon", into="Marisol")
+    if expired:
+        graph.query(
+            "MATCH (f:Former {namespace: $namespace, name: 'Quillon'}) SET f.expires_at = datetime.realtime()",
+            write=True,
+        )
+        graph.purge_expired()
+    else:
+        graph.forget("Quillon")
+    assert contents_with(graph, "Quillon") == []
+    assert (graph.aliases("Marisol"), graph.node("Quill").name) == (["Quill"], "Marisol")
+    assert graph.broken_invariants() == []
+    with pytest.raises(ConflictError, match="forgotten"):
+        graph.undo(2)
+    graph.forget("Marisol")
+    assert contents_with(graph, "Quill") == contents_with(graph, "Marisol") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'use Known.query() < 300 return generate({ input: "x" }) { return { t string } }',
+        "return Known.query().length",
+        "found = Known.query() return generate({ input: found[1].record.data }) { return { t string } }",
+        'return Known.recall("canary")',
+        "return Known.add({ id: input.id, data: input.data })",
+    ],
+    ids=["in a prompt in part", "read alone", "as the instruction", "recalled", "added"],
+)
+@pytest.mark.usefixtures("home")
+def test_a_run_that_a_memory_gave_a_node_is_forgotten_with_it(graph: MemoryGraph, body: str) -> None:
+    graph.load('Node(node_id="a", name="A", data="It stays."); Node(node_id="z", name="Z", data="A canary.");')
+    run = graph.run(READING.format(body=body), input={"id": "z", "data": "A canary."}, mock=True)
+    assert run.run in [each.id for each in graph.runs()]
+    graph.forget("z")
+    assert contents_with(graph, "canary") == []
+    assert (graph.runs(), graph.conversations(), graph.node("a").data) == ([], [], "It stays.")
+
+
+@pytest.mark.parametrize(
+    ("language", "program"),
+    [
+        ("agentscript", READING.format(body='return generate({ input: "x" }) { return { t string } }')),
+        ("convo", CONVO.format(word="x", said="y")),
+    ],
+)
+def test_a_run_that_is_forgotten_while_a_model_writes_does_not_come_back(
+    graph: MemoryGraph, home: Path, monkeypatch: pytest.MonkeyPatch, language: str, program: str
+) -> None:
+    def answer(_request: object) -> str:
+        graph.forget(graph.runs()[0].id)
+        return '{"t": "canary"}'
+
+    with ScriptedModel(answer) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        graph.run(program, language=language, model="m")
+    assert contents_with(graph, "canary") == []
+    assert (graph.runs(), graph.conversations()) == ([], [])
+    assert [path for path in home.rglob("*") if path.is_file() and b"canary" in path.read_bytes()] == []
 
 
 @pytest.mark.parametrize("deleted", [True, False])
@@ -325,6 +421,18 @@ def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGra
         [{"name": "B", "data": ""}, {"name": "B", "data": "of others"}],
     ]
     assert graph.broken_invariants() == []
+
+
+def test_what_becomes_what_it_was_before_has_no_vector_of_what_was_forgotten(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data="of others");')
+    graph.load('Node(node_id="a", data="of the talk");', provenance=Provenance(conversation="talk"))
+    graph.query("MATCH (a:Node {namespace: $namespace}) SET a.embedding = [1.0], a.embedding_model = 'm'", write=True)
+    deleted = graph.delete("a").revision
+    assert deleted is not None
+    graph.forget_conversation("talk")
+    graph.undo(deleted)
+    vectors = graph.query("MATCH (a:Node {namespace: $namespace}) RETURN a.data AS data, a.embedding AS vector")
+    assert vectors == [{"data": "of others", "vector": None}]
 
 
 def test_what_a_conversation_changed_is_found_and_joined_as_before(graph: MemoryGraph) -> None:
@@ -434,6 +542,83 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
     assert graph.forget_conversation("talk").went == complete.went
     assert graph.broken_invariants() == []
     assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
+
+
+def killed(*_: Any) -> bool:
+    """The process ends before it forgets the first piece of a list."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("kind", ["node", "edge", "conversation"])
+def test_a_dry_run_of_what_was_interrupted_says_what_forgetting_it_again_does(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    graph.load('Node(node_id="n", name="N", data=""); Node(node_id="o", name="O", data="");')
+    for weight in (0.25, 0.5):
+        graph.load(f'Edge(edge_id="e", from_node="n", to_node="o", verb="v", weight={weight});')
+    graph.messages("talk").append({"role": "user", "content": "Hi"})
+    forgets: dict[str, Callable[..., forgetting.Forgotten]] = {
+        "node": partial(graph.forget, "n"),
+        "edge": partial(graph.forget, "e"),
+        "conversation": partial(graph.forget_conversation, "talk"),
+    }
+    forget = forgets[kind]
+    planned = forget(dry_run=True)
+    monkeypatch.setattr(forgetting, "forget_next", killed)
+    with pytest.raises(KeyboardInterrupt):
+        forget()
+    monkeypatch.undo()
+    again = forget(dry_run=True)
+    done = forget()
+    assert planned.went == again.went == done.went
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_what_others_change_of_a_node_while_it_is_forgotten_is_forgotten_with_it(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    graph.load('Node(node_id="Ada", name="Ada", data="Quillon"); Node(node_id="near", name="N", data="");')
+    graph.load('Edge(edge_id="e", from_node="near", to_node="Ada", verb="Quillon", weight=0.5);')
+    graph.load('Node(node_id="Ada", data="Quillon, too");')
+    monkeypatch.setattr(forgetting, "ELEMENTS_PER_TRANSACTION", 1)
+    piece, left = forgetting.forget_next, before
+
+    def after_another(*list_: Any) -> bool:
+        nonlocal left
+        left -= 1
+        if left == -1 and graph.scope.read("read/node", id="Ada"):
+            graph.load('Node(node_id="Ada", data="Marisol");')
+            graph.load('Node(node_id="Ada", data="");')
+            with suppress(NotFoundError):  # it may be forgotten by then
+                graph.delete("e")
+            graph.load('Edge(edge_id="f", from_node="Ada", to_node="near", verb="Marisol", weight=0.5);')
+            graph.entities.observe([Observations(entity_name="Ada", contents=["Marisol"])])
+        return piece(*list_)
+
+    monkeypatch.setattr(forgetting, "forget_next", after_another)
+    graph.forget("Ada")
+    assert [contents_with(graph, word) for word in NAMES] == [[], []]
+    assert graph.broken_invariants() == []
+
+
+def test_who_is_created_while_one_of_its_id_is_forgotten_stays(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = forgetting.finish
+
+    def finish_after_another(*list_: Any) -> forgetting.Forgotten:
+        graph.load('Node(node_id="a", name="A", data="new");')
+        graph.load('Node(node_id="a", data="newer");')
+        return finish(*list_)
+
+    monkeypatch.setattr(forgetting, "finish", finish_after_another)
+    graph.load('Node(node_id="a", name="A", data="old");')
+    graph.forget("a")
+    assert [change.after for change in graph.history("a")] == [
+        {"name": "A", "data": "new"},
+        {"name": "A", "data": "newer"},
+    ]
 
 
 def test_who_is_overtaken_finishes_only_the_list_that_it_began(

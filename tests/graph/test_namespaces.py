@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,11 @@ from memorygraph.graph.invariants import Examination
 from memorygraph.graph.namespace import NamespaceInfo, begin_drop
 from memorygraph.memory.values import Entity
 from memorygraph.messages.neo4j_storage import drop_conversations
+from memorygraph.messages.recorder import Recorder
+from memorygraph.runtime.convo.journal import Journal
 from tests.cli.test_commands import document, memorygraph
 from tests.conftest import EXAMPLES
+from tests.messages.test_recorder import call_of
 
 AGENT = 'import llm M from "openai://m"\nmain agent A { model M main func(input) { return 1 } }'
 CONVO = "> user\nHi\n> node a\n  > f(x: string) -> (add(x '!'))\n> goto a"
@@ -70,6 +74,26 @@ def test_a_drop_leaves_nothing_of_any_part(graph: MemoryGraph) -> None:
     assert graph.query(LEFT) == []
     with pytest.raises(NotFoundError, match="namespaces list"):
         graph.drop_namespace(graph.namespace)
+
+
+def test_a_drop_leaves_nothing_in_files_of_this_machine(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path))
+    kept = []
+    for each in (graph, twin):
+        journal = Journal(each.run(CONVO, language="convo").run)
+        journal.append("{}")
+        spool = Recorder(each.scope, "talk").spool
+        record = call_of(each.namespace)
+        spool.refuse(spool.add(record.as_dict()), "no message")
+        kept.append([journal.path, spool.add(record.as_dict()), *spool.refused_folder.iterdir()])
+    elsewhere = Recorder(graph.scope, "talk").spool.add(replace(call_of(graph.namespace), database="another").as_dict())
+    graph.drop_namespace(graph.namespace, dry_run=True)
+    assert all(path.exists() for path in kept[0])
+    graph.drop_namespace(graph.namespace)
+    assert [path.exists() for path in kept[0]] == [False, False, False]
+    assert [path.exists() for path in (*kept[1], elsewhere)] == [True, True, True, True]
 
 
 @pytest.mark.usefixtures("environment")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from threading import Event
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -189,6 +191,42 @@ def test_asyncio_has_the_same_methods(apollo: MemoryGraph) -> None:
     assert name == "Apollo Guidance Computer"
     assert hits > 3
     assert {name for name in dir(MemoryGraph) if not name.startswith("_")} <= set(dir(AsyncMemoryGraph(apollo)))
+
+
+class HeldUp(MemoryGraph):
+    """A client whose stream waits before its second row."""
+
+    def __init__(self) -> None:
+        self.waits, self.goes_on, self.closed = Event(), Event(), Event()
+
+    def stream(self, *_: Any, **__: Any) -> Generator[dict[str, Any], None, None]:
+        try:
+            yield {"n": 1}
+            self.waits.set()
+            assert self.goes_on.wait(30)
+            yield {"n": 2}
+        finally:
+            self.closed.set()
+
+
+def test_a_task_that_reads_a_stream_is_cancelled_at_once_and_its_rows_are_given_up() -> None:
+    graph = HeldUp()
+
+    async def read_first() -> None:
+        async for _ in AsyncMemoryGraph(graph).stream("RETURN 1 AS n"):
+            break
+
+    async def read() -> None:
+        task = asyncio.create_task(read_first())
+        await asyncio.to_thread(graph.waits.wait, 30)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not graph.closed.is_set()
+        graph.goes_on.set()
+        assert await asyncio.to_thread(graph.closed.wait, 30)
+
+    asyncio.run(read())
 
 
 @pytest.mark.parametrize("namespace", ["", "x" * 201, "line\nbreak"])

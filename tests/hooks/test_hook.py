@@ -179,6 +179,47 @@ def test_a_transcript_that_is_gone_waits_no_longer(memory: MemoryGraph, home: Pa
     assert texts(memory, SESSION)[-1] == "You are welcome."
 
 
+def test_a_transcript_that_cannot_be_kept_keeps_no_other_waiting(memory: MemoryGraph, home: Path) -> None:
+    pending = PendingTranscripts(memory.namespace)
+    bad = [TranscriptRef(str(home), f"unreadable {number}") for number in range(5)]
+    for ref in bad:
+        pending.add(ref)
+    result = hook("Stop", given("Stop", home))
+    assert "cannot be read" in result.stderr
+    assert texts(memory, SESSION)[-1] == "You are welcome."
+    assert sorted(ref.conversation for ref in pending.waiting()) == [ref.conversation for ref in bad]
+
+
+def test_a_transcript_that_is_too_long_is_said_once(
+    memory: MemoryGraph, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorygraph.hooks.transcripts.MAX_TRANSCRIPT_BYTES", 10)
+    assert "longer than" in hook("SessionEnd", given("SessionEnd", home)).stderr
+    assert hook("SessionStart", given("SessionStart", home)).stderr == ""
+
+
+@pytest.mark.parametrize("whole_namespace", [False, True])
+def test_a_forgotten_session_is_not_kept_again_by_what_waits(
+    memory: MemoryGraph, home: Path, *, whole_namespace: bool
+) -> None:
+    hook("Stop", given("Stop", home))
+    PendingTranscripts(memory.namespace).add(TranscriptRef(str(home / "session.jsonl"), SESSION))
+    if whole_namespace:
+        memory.drop_namespace(memory.namespace)
+    else:
+        memory.forget_conversation(SESSION)
+    hook("SessionStart", given("SessionStart", home, session_id="another"))
+    assert memory.conversations() == []
+
+
+def test_a_long_session_does_not_hide_what_others_know(memory: MemoryGraph, home: Path) -> None:
+    own = json.loads(given("UserPromptSubmit", home, prompt="zebra question number", session_id="own"))
+    said = [{"role": "user", "content": f"zebra question number {number}"} for number in range(60)]
+    memory.messages("claude-code-own").extend(said)
+    memory.messages("other").append({"role": "user", "content": "a zebra was seen in the office of the corridor"})
+    assert "a zebra was seen" in hook("UserPromptSubmit", json.dumps(own), "--limit", "3").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "text", "said"),
     [

@@ -111,3 +111,9 @@ def test_a_transcript_that_is_not_there_or_too_long_is_said(tmp_path: Path, monk
     monkeypatch.setattr(transcripts, "MAX_TRANSCRIPT_BYTES", 10)
     with pytest.raises(MemoryGraphError, match="longer than"):
         said()
+
+
+def test_half_of_a_character_is_replaced(tmp_path: Path) -> None:
+    cut = {"type": "user", "message": {"role": "user", "content": "cut \ud83d and whole \U0001f600"}}
+    (tmp_path / "cut.jsonl").write_text(json.dumps(cut), "ascii")
+    assert said(tmp_path / "cut.jsonl") == [{"role": "user", "content": "cut \ufffd and whole \U0001f600"}]

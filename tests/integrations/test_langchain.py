@@ -72,6 +72,22 @@ def test_messages_of_any_role_come_back(graph: MemoryGraph) -> None:
     assert MemoryGraphChatMessageHistory(graph, "talk").messages == odd
 
 
+OTHER_BLOCKS: dict[str, list[Any]] = {
+    "image of Anthropic": [{"type": "image", "source": {"type": "url", "url": "http://x/y.png"}}],
+    "video": [{"type": "video", "url": "http://x/y.mp4"}],
+    "media of Gemini": [{"type": "media", "mime_type": "video/mp4", "data": "eA=="}],
+    "cache point of Bedrock": ["What is it?", {"cachePoint": {"type": "default"}}],
+}
+
+
+@pytest.mark.parametrize("blocks", OTHER_BLOCKS.values(), ids=OTHER_BLOCKS)
+def test_blocks_that_the_chat_format_does_not_have_come_back(graph: MemoryGraph, blocks: list[Any]) -> None:
+    turn = [HumanMessage(blocks), AIMessage("A bridge.")]
+    MemoryGraphChatMessageHistory(graph, "talk").add_messages(turn)
+    assert MemoryGraphChatMessageHistory(graph, "talk").messages == turn
+    assert [message["role"] for message in graph.messages("talk")] == ["user", "assistant"]
+
+
 def test_the_asynchronous_methods_do_the_same(graph: MemoryGraph) -> None:
     async def talk() -> None:
         history = MemoryGraphChatMessageHistory(graph, "talk")
@@ -101,6 +117,18 @@ def test_a_branch_goes_its_own_way(graph: MemoryGraph) -> None:
     branch.add_ai_message("Noon.")
     assert branch.messages == [*TURN[:2], AIMessage("Noon.")]
     assert history.messages == history.branch().messages == TURN
+
+
+def test_nothing_that_a_forgotten_history_kept_is_beside_messages_that_another_shares(graph: MemoryGraph) -> None:
+    named = {"framed": "of-ada", "email": "ada@example.org"}
+    MemoryGraphChatMessageHistory(graph, "of-ada").add_messages([HumanMessage("Hi", additional_kwargs=named)])
+    of_bob = [HumanMessage("Hi", additional_kwargs={"framed": "of-ada"}), AIMessage("Hello")]
+    MemoryGraphChatMessageHistory(graph, "of-bob").add_messages(of_bob)
+    planned = graph.forget_conversation("of-ada", dry_run=True)
+    assert graph.forget_conversation("of-ada").went == planned.went
+    assert {kept.metadata["framed"] for kept in graph.messages("of-bob").attachments()} == {"of-bob"}
+    assert MemoryGraphChatMessageHistory(graph, "of-bob").messages == of_bob
+    assert graph.broken_invariants() == []
 
 
 def test_a_history_is_training_data(graph: MemoryGraph) -> None:
@@ -192,7 +220,10 @@ def test_options_of_a_retriever_and_of_a_call_are_those_of_recall(graph: MemoryG
     graph.messages("talk").append({"role": "user", "content": "I like the first program."})
     retriever = MemoryGraphRetriever(graph, k=2, options={"kinds": ["node"]})
     assert [each.metadata["kind"] for each in retriever.invoke("program")] == ["node", "node"]
-    assert len(retriever.invoke("program", k=1)) == 1
+    assert len(retriever.invoke("program", k=1)) == len(retriever.invoke("program", limit=1)) == 1
+    assert len(asyncio.run(retriever.ainvoke("program", k=1))) == 1
+    assert [len(each) for each in asyncio.run(retriever.abatch(["program", "tea"], k=1))] == [1, 1]
+    assert len(MemoryGraphRetriever(graph, k=2, options={"budget": "1k"}).invoke("program")) == 2
     assert [each.metadata["conversation"] for each in retriever.invoke("program", kinds=["message"])] == ["talk"]
     with pytest.raises(NotFoundError):
         MemoryGraphRetriever(graph).invoke("program", conversation="nowhere")

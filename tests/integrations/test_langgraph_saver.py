@@ -14,10 +14,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import Checkpoint, empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.invariants import Examination
 from memorygraph.integrations.langgraph import MemoryGraphSaver, channels
+from memorygraph.messages.history import entries_of
+from memorygraph.messages.message import Message
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from tests.shared_neo4j import new_namespace
 
 TALK: list[AnyMessage] = [
@@ -196,8 +200,22 @@ def test_values_of_every_kind_come_back(graph: MemoryGraph, saver: MemoryGraphSa
     assert values_of(MemoryGraphSaver(graph), config) == values
 
 
-def test_what_an_encrypting_serializer_hides_is_nowhere_in_the_graph(graph: MemoryGraph) -> None:
-    serde = EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef")
+class HidingSerializer(JsonPlusSerializer):
+    """A serializer of a user, made of LangGraph's own."""
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        type_, data = super().dumps_typed(obj)
+        return type_, data[::-1]
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        return super().loads_typed((data[0], data[1][::-1]))
+
+
+HIDING = [EncryptedSerializer.from_pycryptodome_aes(key=b"0123456789abcdef"), HidingSerializer()]
+
+
+@pytest.mark.parametrize("serde", HIDING, ids=lambda serde: type(serde).__name__)
+def test_what_a_serializer_hides_is_nowhere_in_the_graph(graph: MemoryGraph, serde: Any) -> None:
     saver = MemoryGraphSaver(graph, serde=serde)
     config = grow(saver, TALK, thread())
     assert values_of(MemoryGraphSaver(graph, serde=serde), config)["messages"] == TALK
@@ -249,6 +267,61 @@ def test_what_a_conversation_and_a_thread_share_stays_until_both_are_gone(
     assert count(graph, "Message") == 1
     saver.delete_thread("t")
     assert count(graph, "Message") == 0
+
+
+LONG = "The anchor of the ship lies in the bay. " * 60
+
+
+@pytest.mark.parametrize("said", ["The anchor is rusty.", LONG], ids=["short", "long"])
+def test_what_only_a_thread_has_after_a_forgetting_is_as_if_no_conversation_had_had_it(
+    graph: MemoryGraph, saver: MemoryGraphSaver, said: str
+) -> None:
+    history = graph.messages("talk")
+    inner = [{"role": "user", "content": "inner talk"}]
+    history.append({"role": "user", "content": said}, metadata={"note": "secret"}, subgraph=inner)
+    fact = {"id": "fact", "data": "Ships rust.", "messages": [history.entries()[0].id]}
+    graph.scope.write(
+        lambda transaction: transaction.run("recall/learn", namespace_token=graph.scope.token, rows=[fact])
+    )
+    put(saver, thread(), 0, messages=[HumanMessage(said, id="1")])
+    planned = graph.forget_conversation("talk", dry_run=True)
+    assert graph.forget_conversation("talk").went == planned.went
+    assert graph.recall("anchor ship").hits == ()
+    assert [count(graph, label) for label in ("Message", "Metadata", "Passage", "Node")] == [1, 0, 0, 0]
+    assert [message.content for message in values_of(MemoryGraphSaver(graph), thread())["messages"]] == [said]
+    assert graph.broken_invariants() == []
+    saver.delete_thread("t")
+    assert count(graph, "Message") == 0
+
+
+def test_recall_finds_what_only_a_thread_has_once_another_conversation_has_it(
+    graph: MemoryGraph, saver: MemoryGraphSaver
+) -> None:
+    talk = [{"role": "user", "content": LONG}, {"role": "assistant", "content": "Weigh it."}]
+    put(saver, thread(), 0, messages=[HumanMessage(LONG, id="1")])
+    for name in ("appended", "recorded"):
+        if name == "appended":
+            graph.messages(name).extend(talk)
+        else:
+            Neo4jStorage(graph.scope, name).add_path(entries_of([*map(Message.of, talk)]))
+        assert {hit.conversation for hit in graph.recall("anchor ship").hits} == {name}
+        assert graph.broken_invariants() == []
+        graph.forget_conversation(name)
+        assert graph.recall("anchor ship").hits == ()
+
+
+def test_a_deleted_thread_takes_along_what_an_earlier_version_left_beside_its_messages(
+    graph: MemoryGraph, saver: MemoryGraphSaver
+) -> None:
+    put(saver, thread(), 0, messages=[HumanMessage(LONG, id="1")])
+    graph.messages("talk").append({"role": "user", "content": LONG}, metadata={"note": "secret"})
+    graph.query(
+        "MATCH (message:Message {namespace: $namespace}) SET message.conversations = [] WITH message "
+        "MATCH (message)<-[:TIP]-(version)<-[:VERSION]-(talk) DETACH DELETE version, talk",
+        write=True,
+    )
+    saver.delete_thread("t")
+    assert [count(graph, label) for label in ("Message", "Metadata", "Passage")] == [0, 0, 0]
 
 
 def test_recall_finds_what_a_thread_stored_before_a_conversation_did(

@@ -138,6 +138,16 @@ def test_what_others_said_is_recalled_but_no_prompt(graph: MemoryGraph, endpoint
     assert asked(model)[-1]["content"].count("Context:") == 1
 
 
+@pytest.mark.parametrize("name", ["phone-calls", "remember"])
+def test_what_the_user_said_is_recalled_whatever_the_conversation_is_called(
+    graph: MemoryGraph, endpoint: Endpoint, name: str
+) -> None:
+    graph.messages(name).append({"role": "user", "content": "I love marmalade."})
+    with endpoint("Yes, marmalade."):
+        turn = graph.chat("tuesday").say("Do I love marmalade?")
+    assert [hit.conversation for hit in turn.recalled] == [name]
+
+
 def test_two_chats_write_one_conversation(graph: MemoryGraph, endpoint: Endpoint) -> None:
     gate = threading.Barrier(4)
 

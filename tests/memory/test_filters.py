@@ -120,6 +120,33 @@ def test_a_kind_leaves_its_nodes(talk: MemoryGraph, kind: str, count: int) -> No
     assert {stored[hit.id] for hit in found} == {kind}
 
 
+KINDS = [
+    *(
+        "node.js",
+        "schema:Person",
+        "IT회사",
+        "회사",
+        "東京の店",
+        "Zoë",
+        "C++",
+        "C",
+        "++",
+        "the",
+        "of the",
+        "😀",
+        "x" * 300,
+    ),
+    *('a "b"', "a\\b", "a AND b", "*", "O'Brien", "3.5", "Node.JS", "nodes", " padded "),
+]
+
+
+def test_any_kind_leaves_its_nodes_and_no_others(graph: MemoryGraph) -> None:
+    for i, kind in enumerate(KINDS):
+        graph.entities.create([Entity(name=f"tea {i}", entity_type=kind, observations=[])])
+    for i, kind in enumerate(KINDS):
+        assert [hit.name for hit in graph.recall("tea", kind=kind).hits] == [f"tea {i}"]
+
+
 def test_a_verb_leaves_nodes_at_either_end_of_it(graph: MemoryGraph) -> None:
     for i in range(60):
         graph.load(f'Node(node_id="n{i}", name="tea tea", data="tea {i}");')
@@ -163,6 +190,23 @@ def test_vectors_are_searched_in_the_filter(graph: MemoryGraph, embedder: Embedd
     assert "harpsichord" in found[0].text
 
 
+def test_an_alias_of_the_kind_is_found_among_many_of_others(graph: MemoryGraph) -> None:
+    crowd = [{"id": f"n{i}", "kind": "thing", "alias": "tea tea tea"} for i in range(60)]
+    rows = [*crowd, {"id": "found", "kind": "person", "alias": "a lady who is called after her tea, by all in town"}]
+    graph.load('Node(node_id="other", name="Ada", data="");')
+    graph.query(
+        "UNWIND $rows AS row CREATE (:Alias {namespace: $namespace, id: row.id, name: row.alias, "
+        "namespace_token: $token})-[:ALIAS_OF]->(node:Node {namespace: $namespace, id: row.id, name: row.id, "
+        "data: '', kind: row.kind, namespace_token: $token}) "
+        "WITH node WHERE node.id = 'found' MATCH (other:Node {namespace: $namespace, id: 'other'}) "
+        "CREATE (node)-[:EDGE {namespace: $namespace, id: 'e', verb: 'knows', lemma: '', weight: 1.0}]->(other)",
+        {"rows": rows, "token": graph.scope.token},
+        write=True,
+    )
+    assert [hit.id for hit in graph.recall("tea", kind="person").hits] == ["found"]
+    assert [hit.id for hit in graph.recall("tea", verb="knows").hits][:1] == ["found"]
+
+
 def test_neighbours_are_in_the_filter_too(graph: MemoryGraph) -> None:
     say(graph, "talk", ("Ada", "I planted a quince."), ("Ben", "Why?"), ("Ada", "For the jelly."))
     assert [hit.name for hit in recall_hits(graph.scope, "quince").hits] == ["Ada", "Ben", "Ada"]
@@ -191,7 +235,8 @@ WRONG: list[tuple[dict[str, Any], type[MemoryGraphError], str]] = [
     ({"role": "boss"}, MemoryGraphError, "no role `boss`: a role is one of assistant,"),
     ({"speaker": ""}, MemoryGraphError, "`speaker` is empty"),
     ({"role": "user", "kind": "person"}, MemoryGraphError, "nothing can fit"),
-    ({"kind": "unicorn"}, NotFoundError, "no node of the kind `unicorn`"),
+    ({"kind": "unicorn"}, NotFoundError, "no node of the kind `unicorn` in namespace `.*`; names are matched exactly"),
+    ({"kind": "node"}, NotFoundError, "no node of the kind `node` .*; entities that are shown as `node` have no kind"),
     ({"verb": "rides"}, NotFoundError, "no edge with the verb `rides`"),
     ({"conversation": "none"}, NotFoundError, "no conversation `none`"),
 ]

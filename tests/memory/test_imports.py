@@ -105,6 +105,26 @@ def test_a_link_is_found_by_title_and_by_permalink_and_code_is_no_note(graph: Me
     }
 
 
+def test_code_within_a_line_and_code_that_is_not_closed_hide_nothing(graph: MemoryGraph, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text(
+        "Run\n\n```npm i```\n\n- [fact] it takes long\n- see [[ Ada ]]\n- no [[ ]]\n\nThe end.\n"
+    )
+    (tmp_path / "b.md").write_text(
+        "Before.\n\n````\n```\n- is [[Code]]\n```\n````\n\nWith [[ Ada ]].\n\n~~~\nx = 1\n\ny = 2\n"
+    )
+    graph.import_memory(tmp_path, "basic-memory")
+    found = graph.entities.read_graph()
+    assert {each.name: each.observations for each in found.entities} == {
+        "a": ["Run", "```npm i```", "[fact] it takes long", "- no [[ ]]", "The end."],
+        "b": ["Before.", "````\n```\n- is [[Code]]\n```\n````", "With [[ Ada ]].", "~~~\nx = 1\ny = 2"],
+        "Ada": [],
+    }
+    assert {(each.source, each.target, each.relation_type) for each in found.relations} == {
+        ("a", "Ada", "see"),
+        ("b", "Ada", "links_to"),
+    }
+
+
 @pytest.mark.parametrize(
     ("form", "text", "place", "code"),
     [
@@ -116,6 +136,7 @@ def test_a_link_is_found_by_title_and_by_permalink_and_code_is_no_note(graph: Me
         ("mem0", '{"results": [{"id": "1", "memory": "a", "created_at": "soon"}]}', (1, 1), "invalid-value"),
         ("basic-memory", "---\ntitle: [a\n---\nText", (2, 10), "invalid-value"),
         ("basic-memory", "---\njust text\n---\nText", (2, 1), "invalid-value"),
+        ("basic-memory", f"- knows [[{'x' * 2000}]]", (1, 1), "invalid-value"),
     ],
 )
 def test_what_is_damaged_is_refused_with_its_place_and_changes_nothing(

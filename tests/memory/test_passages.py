@@ -15,7 +15,9 @@ from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall
 from memorygraph.memory.recall import Recalled, Recaller, recall_hits
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
+from memorygraph.messages.history import entries_of
 from memorygraph.messages.indexing import date_messages, index_messages
+from memorygraph.messages.message import Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.memory.recalling import say
@@ -146,6 +148,16 @@ def test_a_conversation_that_recall_does_not_read_has_no_passages(graph: MemoryG
     assert passages(graph) == []
     assert index_messages(graph.scope) == 0
     assert ask(graph, "greyhound").hits == ()
+
+
+def test_a_message_that_recall_did_not_find_is_found_once_a_recorded_conversation_has_it_too(
+    graph: MemoryGraph,
+) -> None:
+    asked, answered = {"role": "user", "content": LONG}, {"role": "assistant", "content": "Well."}
+    Neo4jStorage(graph.scope, "private", recalled=False).add_path(entries_of([Message.of(asked)]))
+    assert ask(graph, "greyhound").hits == ()
+    graph.messages("talk").add_path([asked, answered])
+    assert [hit.conversation for hit in ask(graph, "greyhound", conversation="talk", steps=False).hits] == ["talk"]
 
 
 def test_passages_know_when_they_were_said(graph: MemoryGraph) -> None:

@@ -19,6 +19,7 @@ from memorygraph.budget import Budget
 from memorygraph.context.labels import reads_as_label
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import ModelError
+from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
 from memorygraph.llm.model import OpenAIModel
@@ -179,6 +180,24 @@ def test_words_and_vectors_are_fused(graph: MemoryGraph, embedder: Embedder) -> 
     }
     assert found[0].score == found[1].score == pytest.approx(2 / (RANK_CONSTANT + 1))
     assert found[2].score == pytest.approx(1 / (RANK_CONSTANT + 2))
+
+
+def test_names_and_texts_that_raw_cypher_made_of_other_types_have_vectors_too(
+    graph: MemoryGraph, embedder: Embedder
+) -> None:
+    say(graph, "talk", ("Ada", "This is of tea."))
+    graph.query(
+        "MATCH (message:Message {namespace: $namespace}) SET message.said = 7 WITH 1 AS one "
+        "UNWIND [['a', 7, 'tea'], ['b', 'tea', ['cup', 'pot']], ['c', 'tea', null], ['d', true, null]] AS made "
+        "CREATE (:Node {namespace: $namespace, namespace_token: $token, id: made[0], name: made[1], data: made[2]})",
+        {"token": graph.scope.token},
+        write=True,
+    )
+    assert embed_missing(graph.scope, embedder) == 5
+    assert embed_missing(graph.scope, embedder) == 0
+    with hear_bad_elements(lambda _: None):
+        found = recall_hits(graph.scope, "tea", embedder=embedder, kinds=["node"]).hits
+    assert {hit.id for hit in found if "vector" in hit.source} >= {"a", "b", "c"}
 
 
 def test_a_vector_of_another_model_is_none(graph: MemoryGraph, embedder: Embedder) -> None:

@@ -48,6 +48,23 @@ def test_any_text_can_be_read(text: str, at: datetime) -> None:
     assert all(isinstance(meant, str) for meant in times_meant(text, at))
 
 
+# What a pattern takes for an `i`, a `k` or an `s` where case does not count.
+SAME = {"i": "iI\u0130\u0131", "k": "kK\u212a", "s": "sS\u017f"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("this week", "last week", "this month", "six days ago", "six weeks ago", "3 weeks ago"),
+        *("last Tuesday", "last Saturday", "2 Sept 2023", "April 2, 2023", "on 2 October 2023"),
+    ],
+)
+@given(st.data())
+def test_a_time_in_any_letters_that_count_as_its_own_can_be_read(text: str, data: st.DataObject) -> None:
+    drawn = [data.draw(st.sampled_from(SAME.get(letter.lower(), letter))) for letter in text]
+    assert all(isinstance(meant, str) for meant in times_meant("".join(drawn), ASKED))
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -5,20 +5,24 @@ Each file of `scripts` has texts, and questions about them that use other words 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph
 from memorygraph.graph import stored_parts as stored_parts_module
 from memorygraph.graph.search import lucene_query
+from memorygraph.memory.items import ItemKey, ItemWrites
+from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.values import Entity
 from memorygraph.memory.words import words_of
-from memorygraph.word_parts import MAX_PAIRS, Terms, pairs_of, segments_of, stem_arabic, stored_parts
+from memorygraph.word_parts import MAX_PAIRS, Terms, pairs_of, segments_of, stem_arabic, stored_parts, words_with_signs
 from tests.examples import mostly_slow
 from tests.memory.recalling import say
 
@@ -51,6 +55,10 @@ def read_examples(language: str) -> Examples:
             name = first.removesuffix(":")
             found.texts[name] = rest
     return found
+
+
+def thing(name: str, *observations: str) -> Entity:
+    return Entity(name=name, entity_type="thing", observations=[*observations])
 
 
 def store(graph: MemoryGraph, language: str) -> Examples:
@@ -113,6 +121,46 @@ def test_a_name_is_found_by_a_part_of_it(graph: MemoryGraph, stored: str, asked:
     assert [hit.id for hit in graph.search(asked)] == ["a"]
     assert [hit.id for hit in graph.recall(asked).hits] == ["a"]
     assert [entity.name for entity in graph.entities.search(f"{asked} zebra").entities] == [stored]
+
+
+WITH_SIGNS = ["example.com", "O'Brien", "3.5", "memory.py", "1,500", "re:Invent", "O\u2019Brien", 'צה"ל', "IT회사.com"]
+
+
+@pytest.mark.parametrize("word", mostly_slow(WITH_SIGNS, ordinary=2))
+def test_a_word_with_signs_in_it_is_found_in_messages_nodes_aliases_and_items(graph: MemoryGraph, word: str) -> None:
+    [message] = say(graph, "talk", ("Ada", f"We spoke of {word} at noon."))
+    graph.entities.create([thing(word), thing("Express", f"needs {word}'s help")])
+    graph.entities.create([thing("tea"), thing("other")])
+    writes = ItemWrites()
+    writes.put(ItemKey("users.", "k"), {"text": word}, f"It likes {word}.")
+    writes.put(ItemKey("users.", "other"), {"text": "tea"}, "It likes tea.")
+    graph.items.write(writes)
+    for text in (word, f"what of {word}'s, then?"):
+        recalled = recall_hits(graph.scope, text, steps=False).hits
+        assert {hit.id if hit.kind == "message" else hit.content for hit in recalled} == {
+            message,
+            word,
+            f"Express: needs {word}'s help",
+            f"k: It likes {word}.",
+        }
+        assert len(graph.search(text)) == 3
+        assert [item.address.key for item, _ in graph.items.find(text, limit=5)] == ["k"]
+        assert {entity.name for entity in graph.entities.search(text).entities} >= {word, "Express"}
+    graph.merge(word, into="tea")
+    assert "tea" in {hit.name for hit in graph.recall(word).hits}
+    assert "tea" in {hit.node.name for hit in graph.search(word)}
+
+
+@given(st.from_regex(r"[\w ]*", fullmatch=True))
+def test_words_without_signs_in_them_are_asked_for_as_they_are(text: str) -> None:
+    assert words_with_signs(text) == []
+
+
+@given(st.text("ab1.:,'\u2019\"א한東ア\u0301 _", max_size=20))
+def test_a_word_with_signs_in_it_is_a_part_of_the_text_and_has_signs(text: str) -> None:
+    for word in words_with_signs(text):
+        assert word in text
+        assert len(regex.findall(r"[\w\p{M}]+", word)) > 1 or f"{word}'" in text.replace("\u2019", "'")
 
 
 def test_a_node_that_says_something_else_is_found_by_that(graph: MemoryGraph) -> None:
@@ -198,7 +246,25 @@ def forget_parts_were_stored(graph: MemoryGraph) -> None:
 
 def test_english_texts_have_no_parts_and_are_searched_as_before() -> None:
     assert stored_parts("Ada's café, naïve, 5 °C 😀") is None
-    assert Terms.of(["tea", "café"]).text == ["tea", "café"]
+    assert Terms.of(["tea", "Ada's"]).text == ["tea", "Ada's"]
+
+
+@pytest.mark.parametrize("word", ["Zo\u00eb", "Zoe\u0308", "Ti\u1ebfng", "Tie\u0302\u0301ng"])
+def test_a_word_is_found_with_its_marks_in_one_sign_or_in_two(graph: MemoryGraph, word: str) -> None:
+    asked = [unicodedata.normalize(form, word) for form in ("NFC", "NFD")]
+    graph.load(f'Node(node_id="a", name="{word}", data="x"); Node(node_id="b", name="tea", data="x");')
+    [message] = say(graph, "talk", ("Ada", f"Did {word} call?"))
+    for text in asked:
+        assert [hit.id for hit in graph.search(text)] == ["a"]
+        assert {hit.id for hit in graph.recall(text).hits} == {"a", message}
+        assert [entity.name for entity in graph.entities.search(f"{text} zebra").entities] == [word]
+
+
+def test_a_long_text_with_a_mark_on_each_word_is_a_question(graph: MemoryGraph) -> None:
+    words = [f"\u1ebf{i}a\u0323\u0302" for i in range(100)]
+    graph.load(f'Node(node_id="a", name="{words[0]}", data="x");')
+    assert [hit.id for hit in graph.recall(" ".join(words)).hits] == ["a"]
+    assert [hit.id for hit in graph.search(" ".join(words))] == ["a"]
 
 
 @pytest.mark.parametrize("sign", ["漢", "カ", "한", "ก", "س", "ก\u0e49", "x漢カ한กس"])

@@ -70,3 +70,25 @@ def test_a_response_that_was_cut_keeps_its_text() -> None:
     begun = {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}}
     delta = {"type": "response.output_text.delta", "output_index": 0, "delta": "Hel"}
     assert response_document([begun, delta])["partial_text"] == "Hel"
+
+
+def test_the_log_probabilities_of_all_words_are_kept() -> None:
+    pieces = [("a", {"content": [{"token": "a"}], "refusal": None}), ("b", {"content": [{"token": "b"}]}), ("", None)]
+    chunks = [
+        {"choices": [{"index": 0, "delta": {"content": text}, "logprobs": logprobs}]} for text, logprobs in pieces
+    ]
+    [choice] = chat_document(chunks)["choices"]
+    assert choice["logprobs"] == {"content": [{"token": "a"}, {"token": "b"}], "refusal": None}
+
+
+def part(text: str, kind: str = "text") -> dict[str, Any]:
+    return {"type": kind, kind: text if kind == "text" else [{"type": "text", "text": text}]}
+
+
+def test_a_text_that_comes_in_parts_is_heard_and_kept_in_parts() -> None:
+    chunks = Chunks()
+    contents: list[Any] = ["", [part("H", "thinking")], [part("m", "thinking")], [part("He")], [part("l")], "lo", None]
+    heard = [chunks.add({"choices": [{"index": 0, "delta": {"content": content}}]}) for content in contents]
+    assert heard == ["", "", "", "He", "l", "lo", ""]
+    [choice] = chunks.document()["choices"]
+    assert choice["message"]["content"] == [part("Hm", "thinking"), part("Hello")]

@@ -134,6 +134,8 @@ def test_9_a_subagent_stands_inside_its_tool_response(history: MessageGraph) -> 
     assert inner is not None
     sampled = [e for e in (*history.entries(), *inner.entries()) if e.sampled and e.message.content]
     assert [e.message.content for e in sampled] == ["done", "processing"]
+    inner.refresh()
+    assert inner == subagent, "what is read anew is what is inside, and not the conversation around it"
     assert history.subgraph(2) is None
     history[1] = u("V")
     assert history.subgraph(3) == subagent, "the tail keeps what is inside it"
@@ -309,6 +311,37 @@ def test_an_edit_that_is_refused_leaves_the_message_as_it_was(history: MessageGr
     assert message == history[0] == u()
 
 
+def test_a_part_that_is_still_held_edits_its_message_also_where_that_is_stored_in_another_form(
+    history: MessageGraph,
+) -> None:
+    history.extend([u(), call()])
+    asked = history[1]["tool_calls"][0]["function"]
+    asked["arguments"] = '{"a": 1}'
+    asked["name"] = "renamed"
+    assert asked == history[1]["tool_calls"][0]["function"] == {"arguments": '{"a":1}', "name": "renamed"}
+    message = history[0]
+    message["content"] = [{"type": "text", "text": "a"}]
+    parts, first = message["content"], message["content"][0]
+    message.update(name=None, extra=(first, 1))
+    parts.append({"type": "text", "text": "b"})
+    first["text"] = "c"
+    message["extra"][0]["text"] = "d"
+    texts = [part["text"] for part in (*history[0]["content"], history[0]["extra"][0])]
+    assert (message, texts) == (history[0], ["c", "b", "d"])
+
+
+def test_a_part_of_an_edit_that_was_refused_is_not_edited(history: MessageGraph) -> None:
+    history.append({"role": "user", "content": [{"type": "text", "text": "a"}]})
+    parts = history[0]["content"]
+    first = parts[0]
+    with pytest.raises(TypeError):
+        parts.append("no part")
+    for held in (first, parts):
+        with pytest.raises(ConflictError, match="read the message again"):
+            held.clear()
+    assert history == [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
+
+
 def test_a_message_that_moved_is_not_edited(history: MessageGraph) -> None:
     history.extend([u("0"), u("1")])
     first, second = history[0], history[1]
@@ -469,6 +502,16 @@ def test_a_recorded_path_lands_on_the_version_that_it_continues(opened: Open) ->
     assert line == [s(), u(), a(), u("U2"), a("A2")]
     assert [line.off_policy(i) for i in (2, 4)] == [False, False]
     assert [kept.metadata["model"] for kept in line.attachments()] == ["m1", "again", "m2"]
+
+
+def test_what_is_kept_beside_an_answer_is_kept_also_where_it_was_recorded_first(opened: Open) -> None:
+    history = opened()
+    history.append(u())
+    opened().add_path([u(), a()], metadata={"model": "m"})
+    history.append(a(), metadata={"rating": 5}, subgraph=[u("inside")])
+    assert history == opened() == [u(), a()]
+    assert [dict(kept.metadata) for kept in history.attachments()] == [{"model": "m"}, {"rating": 5, "length": 1}]
+    assert history[1].subgraph == [u("inside")]
 
 
 def test_a_recorded_list_counts_as_sampled_only_what_the_model_said(history: MessageGraph) -> None:

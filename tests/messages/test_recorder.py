@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 import openai
 import pytest
 
+from memorygraph import MemoryGraph
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.namespace import Namespace
@@ -288,6 +289,19 @@ def test_a_record_of_another_database_stays_where_it_is(connection: Connection, 
     recorder.spool.add(call_of(namespace, database="another").as_dict())
     assert recorder.flush() == 0
     assert recorder.waiting == 1
+
+
+def test_a_waiting_call_without_a_name_does_not_bring_a_forgotten_conversation_back(graph: MemoryGraph) -> None:
+    answer = {"id": "c", "model": "m", "choices": [{"message": {"role": "assistant", "content": "I see"}}]}
+    recorder = Recorder(graph.scope, "")
+    recorder.spool.add(call_of(graph.namespace, conversation="", response=answer).as_dict())
+    assert recorder.flush() == 1
+    [info] = graph.conversations()
+    again: Any = [*HI, {"role": "assistant", "content": "I see"}, {"role": "user", "content": "And now?"}]
+    going_on = call_of(graph.namespace, "And now?", conversation="", request={"model": "m", "messages": again})
+    recorder.spool.add(going_on.as_dict())
+    graph.forget_conversation(info.name)
+    assert (recorder.flush(), recorder.waiting, graph.conversations()) == (0, 0, [])
 
 
 def test_what_is_no_message_is_kept_apart(connection: Connection, namespace: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import neo4j
 import pytest
 from neo4j import exceptions
 
-from memorygraph import ConflictError, MemoryGraphError
+from memorygraph import ConflictError, MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.graph import MessageGraph
@@ -184,6 +184,22 @@ def test_of_two_concurrent_appends_one_gets_the_conflict(in_neo4j: InNeo4j, rows
         assert appended(rows, "talk")
     assert len(in_neo4j("talk")) == 7
     assert in_neo4j("talk").verify().ok
+
+
+@pytest.mark.parametrize("begun_again", [False, True])
+def test_a_branch_of_a_conversation_that_was_forgotten_meanwhile_is_a_conflict(
+    connection: Connection, namespace: str, in_neo4j: InNeo4j, begun_again: bool
+) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(3))
+    MemoryGraph(connection, namespace).forget_conversation("talk")
+    if begun_again:
+        in_neo4j("talk").append(user("new"))
+    with pytest.raises(ConflictError, match="look at the conversation again"):
+        history.branch()
+    now = [user("new")] if begun_again else []
+    assert history == in_neo4j("talk") == now
+    assert in_neo4j("talk").verify().versions == len(now)
 
 
 def test_an_append_to_a_version_that_was_replaced_says_so(in_neo4j: InNeo4j) -> None:

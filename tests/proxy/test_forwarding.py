@@ -12,7 +12,7 @@ from threading import Event
 import openai
 import pytest
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, threaded_server
 from memorygraph.errors import MemoryGraphError
 from memorygraph.proxy import Access, bodies
 from memorygraph.scripted.replies import Failure, Reply
@@ -221,6 +221,32 @@ def test_an_endpoint_that_says_nothing_in_time_is_a_504(proxies: Proxies) -> Non
         release.set()
     assert "504" in head.line
     assert "said nothing" in json.loads(body)["error"]["message"]
+
+
+def test_a_closed_proxy_does_not_wait_for_the_endpoint(proxies: Proxies, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threaded_server, "CLOSING_S", 0.1)
+    asked, release = Event(), Event()
+
+    def answer(_request: RawRequest) -> Iterable[bytes]:
+        asked.set()
+        release.wait(TIMEOUT_S)
+        yield from whole(COMPLETION)
+
+    with RawUpstream(answer) as upstream:
+        proxy = proxies(upstream.base_url)
+        with RawClient(proxy.base_url) as client:
+            client.send("POST", "/v1/chat/completions", HI)
+            assert asked.wait(TIMEOUT_S)
+            proxy.close()  # would wait for the endpoint's whole TIMEOUT_S
+            assert not release.is_set()
+        release.set()
+
+
+def test_a_path_that_no_url_can_hold_is_encoded(proxies: Proxies) -> None:
+    with RawUpstream(lambda _: whole(b"{}")) as upstream, RawClient(proxies(upstream.base_url).base_url) as client:
+        client.send("GET", "/v1/models/mod\u00c3\u00a8le\x7f%20")
+        client.answer()
+        assert [request.line.split()[1] for request in upstream.requests] == ["/v1/models/mod%C3%A8le%7F%20"]
 
 
 def test_a_stream_that_the_endpoint_breaks_is_broken_for_the_client_and_kept_as_cut(

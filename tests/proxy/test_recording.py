@@ -23,7 +23,7 @@ from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.errors import ConnectionError
 from memorygraph.llm.completion import ToolCall
-from memorygraph.messages.recorder import Spool
+from memorygraph.messages.recorder import Recorder, Spool
 from memorygraph.proxy import CONVERSATION_HEADER, TOKEN_HEADER
 from memorygraph.scripted.replies import Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -215,6 +215,20 @@ def test_what_one_proxy_could_not_write_the_next_one_writes(proxies: Proxies, gr
         proxies(model.base_url)
         [found] = eventually(lambda: list(conversations(graph).values()))
     assert found == [["Be brief.", "Hi", "Yes."]]
+
+
+def test_a_call_that_waits_names_its_database_so_that_it_is_written_into_no_other(
+    proxies: Proxies, graph: MemoryGraph
+) -> None:
+    with ScriptedModel("Yes.") as model:
+        proxy = proxies(model.base_url)
+        client = proxies.client(proxy.base_url, KEY)
+        talk(client, "Hi")
+        eventually(lambda: conversations(graph))
+        proxy.recording.close()
+        talk(client, "Another")
+        [path] = eventually(Spool(graph.namespace, proxies.folder).waiting)
+    assert json.loads(path.read_bytes())["database"] == Recorder(graph.scope, "").find_database()
 
 
 def test_a_disk_that_takes_nothing_breaks_no_call(proxies: Proxies, graph: MemoryGraph) -> None:

@@ -73,6 +73,7 @@ def test_models_are_listed(connect: Connect) -> None:
         client = connect(model)
         assert [item.id for item in client.models.list()] == ["small", "org/large"]
         assert client.models.retrieve("small").id == "small"
+        assert client.models.retrieve("org/large").id == "org/large"
         with pytest.raises(openai.NotFoundError):
             client.models.retrieve("none")
         with pytest.raises(openai.NotFoundError, match="'none' does not exist"):

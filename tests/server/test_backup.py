@@ -25,7 +25,7 @@ import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.errors import ConnectionError, NotFoundError
-from memorygraph.server import admin_tool
+from memorygraph.server import admin_tool, compacting
 from memorygraph.server import process as server_process
 from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
 from memorygraph.server.artifacts import read_lock
@@ -37,6 +37,8 @@ from tests.examples import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from memorygraph.graph.connection import Connection
 
 FLIPS = amount(ordinary=60, whole=400, long=400)
 RANDOM_KILLS = 2
@@ -672,6 +674,59 @@ def test_a_backup_after_forgetting_holds_nothing_of_it_and_all_that_was_kept(
     backup_of_forgotten(server, tmp_path / "stopped", third)
     assert_forgotten(third)
     with MemoryGraph.connect(server=third) as graph:
+        assert elements(graph) == kept
+
+
+# Backs up, and kills itself while the graph is copied.
+KILLED_COPYING = """
+import os, signal, sys
+from pathlib import Path
+from memorygraph.server import compacting
+from memorygraph.server.backup import backup
+from memorygraph.server.embedded import EmbeddedServer
+
+compacting.copy_relationships = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+backup(EmbeddedServer(Path(sys.argv[1]), Path(sys.argv[2])), sys.argv[3])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_nobody_writes_what_a_backup_would_have_half_of_while_it_copies_the_graph(
+    make_server: Callable[[], EmbeddedServer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, other = make_server(), make_server()
+    copy_nodes = compacting.copy_nodes
+    more = 'Node(node_id="c", name="C", data=""); Edge(edge_id="e", from_node="a", to_node="c", verb="v", weight=1);'
+    with MemoryGraph.connect(server=server) as graph:
+        graph.load('Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");')
+        graph.forget("b")
+        kept, found = elements(graph), server.find()
+
+        def copy_and_write(*connections: Connection) -> dict[str, str]:
+            ends = copy_nodes(*connections)
+            monkeypatch.setattr("memorygraph.graph.connection.RETRY_SECONDS", 0)
+            with pytest.raises(ConnectionError, match="is it running"):
+                graph.load(more)
+            assert not server.find().running
+            return ends
+
+        monkeypatch.setattr(compacting, "copy_nodes", copy_and_write)
+        backup(server, tmp_path / "whole")
+        monkeypatch.undo()
+        assert server.find() == found
+        graph.load(more)
+
+    command = [sys.executable, "-c", KILLED_COPYING, str(server.home), str(server.artifacts), str(tmp_path / "not")]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    homes = (Workspace(server.home).source_home, Workspace(server.home).copy_home)
+    assert None not in [server_process.find_server(home) for home in homes]
+    with MemoryGraph.connect(server=server) as graph:
+        assert graph.edge("e").to_node == "c"
+        graph.load('Node(node_id="c", data="writable");')
+    assert [server_process.find_server(home) for home in homes] == [None, None]
+    restore(other, tmp_path / "whole")
+    with MemoryGraph.connect(server=other) as graph:
         assert elements(graph) == kept
 
 

@@ -16,7 +16,7 @@ INTRODUCTION = """\
 <!-- made by `python -m tests.site` -->
 
 Every command is one call of the [Python client](python.md). Those that report take `--json`, which prints one JSON document on
-stdout and nothing else; progress and messages go to stderr. The options of the program stand before the command:
+stdout and nothing else, with null for NaN and infinity; progress and messages go to stderr. The options of the program stand before the command:
 `memorygraph --namespace people load world.ctx`. Their defaults are [variables of the environment](environment.md).
 
 Exit codes: 0 done · 1 the script or the request is invalid or refused, and nothing was changed · 2 wrong usage · 3

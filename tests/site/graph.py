@@ -254,6 +254,7 @@ RELATIONSHIPS: Mapping[str, tuple[str, str, str]] = {
     "USED": ("(:Generation)-->(:ContextItem)", "what a call saw", "index"),
     "FROM": ("(:ContextItem)-->(:Node)", "the nodes that its text came from", ""),
     "ANSWERED": ("(:Generation)-->(:Message), (:Step)-->(:Message)", "the answer of the model", ""),
+    "READ": ("(:Run)-->(:Node)", "the nodes that a memory gave a run of AgentScript", ""),
     "KEPT": ("(:Run)-->(:Conversation)", "the conversation of the run", ""),
     "OF": ("(:Run)-->(:Graph)", "the graph that was run", ""),
     "STEP": ("(:Run)-->(:Step)", "the steps of a run", "order"),

@@ -107,7 +107,7 @@ class ChannelValues:
     def __init__(self, serde: SerializerProtocol) -> None:
         self.serde = serde
         # What another serializer encrypts is not told to the message graph, nor does it look the same twice.
-        self.is_plain = isinstance(serde, JsonPlusSerializer)
+        self.is_plain = type(serde) is JsonPlusSerializer
         self._known: OrderedDict[StateKey, Mapping[str, KnownValue]] = OrderedDict()
         self._lock = threading.Lock()
 

@@ -116,7 +116,7 @@ class MemoryGraphSaver(BaseCheckpointSaver[Any]):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> Iterator[CheckpointTuple]:
-        """Yield checkpoints, the newest first: of a thread, of one graph in it, or of all threads.
+        """Yield checkpoints: of one graph of a thread, the newest first; of several, one graph after another.
 
         Messages that several of them have are the same objects. `filter` has values that the metadata have.
         """
@@ -125,7 +125,8 @@ class MemoryGraphSaver(BaseCheckpointSaver[Any]):
         end = get_checkpoint_id(before) if before else None
         # With an end that is one of any graph, the states are looked through.
         indexed = end if thread is not None and graph is not None else None
-        page_size = LIST_PAGE if limit is None or filter else max(1, min(LIST_PAGE, limit))
+        looked_through = limit is None or filter or only is not None or end != indexed
+        page_size = LIST_PAGE if looked_through else max(1, min(LIST_PAGE, limit or 1))
         states = self.threads.states(None if thread is None else str(thread), graph, before=indexed, limit=page_size)
         fitting = (
             state

@@ -20,7 +20,8 @@ MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside th
 
 _LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
 _PLACEHOLDER = "`{}` stands for the id of a node, which is not supported; write the id itself"
-MOVING_TARGETS = frozenset({"auto", "next", "main"})  # targets that are no ids of nodes
+MOVING_TARGETS = frozenset({"auto", "next"})  # targets that are no ids of nodes
+_NO_NODE = "main"  # where a `goto` without an id leads
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
 # What stands below the heads of messages that are a role alone.
 _HEADLESS = {
@@ -113,7 +114,7 @@ class _Checks:
     def check_nodes(self) -> Iterator[Finding]:
         for message in self.messages:
             if isinstance(message, syntax.TextMessage) and message.role == "node":
-                id_ = message.head or "main"
+                id_ = message.head or _NO_NODE
                 if id_ in self.nodes:
                     text = f"the node `{shorten(id_)}` is there twice; give one of them another id"
                     yield Finding(text, "duplicate-node", self.head_span(message), self.head_span(self.nodes[id_]))
@@ -130,7 +131,7 @@ class _Checks:
             if role in syntax.NODE_ENDS:
                 inside = role == "node"
             yield from self.check_routing_tags(message)
-            if role == "goto" and index > over:
+            if role == "goto" and index > over and head != _NO_NODE:
                 yield from self.check_target(head, self.head_span(message))
             elif role in syntax.ROUTE_ROLES and not inside:
                 text = f"`> {role}` is a route of a node, and stands in none; write it below the node's head"
@@ -138,10 +139,9 @@ class _Checks:
             elif role in {"to", "from"} and not head:
                 text = f"`> {role}` names no node; write its id after it, or `next` or `auto`"
                 yield Finding(text, "invalid-route-tag", self.head_span(message))
-            elif role in {"to", "from"}:
-                # `auto` may be followed by the nodes among which it chooses, and it and `next` by a condition.
-                first = re.split(r"\s", head, maxsplit=1)[0]
-                yield from self.check_target(first if first in {"auto", "next"} else head, self.head_span(message))
+            # `auto` may be followed by the nodes among which it chooses, and it and `next` by a condition.
+            elif role in {"to", "from"} and re.split(r"\s", head, maxsplit=1)[0] not in MOVING_TARGETS:
+                yield from self.check_target(head, self.head_span(message))
 
     def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:
@@ -155,12 +155,12 @@ class _Checks:
                     else f"`@{tag.name}` names no node; write: @{tag.name} id, @{tag.name} next or @{tag.name} auto"
                 )
                 yield Finding(text, "invalid-route-tag", tag.span)
-            elif tag.target is not None:
+            elif tag.target is not None and tag.target not in MOVING_TARGETS:
                 at = self.text.find(tag.target, tag.span.start + len(tag.name) + 1, tag.span.end)
                 yield from self.check_target(tag.target, Span(at, at + len(tag.target)))
 
     def check_target(self, target: str, span: Span) -> Iterator[Finding]:
-        if not target or target in MOVING_TARGETS or target in self.nodes or "{{" in target or self.imports:
+        if not target or target in self.nodes or "{{" in target or self.imports:
             return
         if target.startswith("{"):
             yield Finding(_PLACEHOLDER.format(shorten(target)), "missing-target", span)

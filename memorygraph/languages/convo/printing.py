@@ -45,7 +45,7 @@ def print_message(message: syntax.Message) -> str:
     \{{input}}
     {{"@"}}exit
     """
-    lines = [_tag(tag) for tag in message.tags]
+    lines = [print_tag(tag) for tag in message.tags]
     match message:
         case syntax.FunctionMessage():
             lines += [*_notes(message.description), _function(message)]
@@ -76,6 +76,19 @@ def print_content(text: syntax.Template | str) -> str:
         at = detached.end()
         content = f'{content[:at]}{{{{"{content[at]}"}}}}{content[at + 1 :]}'
     return content
+
+
+def print_tag(tag: syntax.Tag) -> str:
+    """A tag, which is one line."""
+    words = [f"@{tag.name}", *filter(None, [tag.target])]
+    if tag.expression is not None:
+        words += ["=", print_convo_value(tag.expression)]
+    elif tag.text:
+        words.append(tag.text)
+    line = " ".join(words)
+    if "\n" in line or not _ROLE.fullmatch(tag.name) or (tag.text or "") != (tag.text or "").strip(BLANKS):
+        raise ValueError(f"a tag is one line, and this one cannot be written: {line!r}")
+    return line
 
 
 def print_convo_value(value: syntax.Value) -> str:  # noqa: C901, PLR0911 - one for each kind
@@ -203,7 +216,7 @@ def _prefix(statement: syntax.Statement | syntax.Argument) -> str:
 
 
 def _with_notes(item: syntax.Statement | syntax.Argument | syntax.Parameter, written: str) -> str:
-    tags = [] if isinstance(item, syntax.Parameter) else [_tag(tag) for tag in item.tags]
+    tags = [] if isinstance(item, syntax.Parameter) else [print_tag(tag) for tag in item.tags]
     return (
         "\n".join(["", *_notes(item.description), *tags, written]) if item.description is not None or tags else written
     )
@@ -219,7 +232,7 @@ def _lines(statement: syntax.Statement) -> list[str]:
     framed = len(text) > _LONG and text.startswith("\n") and text.endswith("\n") and "\r" not in text
     # Between dashes, a text must be read as it is.
     if framed and not _NO_HEREDOC.search(text) and heredoc_text(f"---{text}---") == text:
-        tags = [_tag(tag) for tag in statement.tags]
+        tags = [print_tag(tag) for tag in statement.tags]
         return [*_notes(statement.description), *tags, f"{_prefix(statement)}---{text}---"]
     return [line for line in _statement(statement).split("\n") if line]
 
@@ -258,15 +271,3 @@ def _head(message: syntax.TextMessage | syntax.CodeMessage) -> str:
     if not fits or "\n" in line or head != head.strip(BLANKS) or _FUNCTION_HEAD.match(line):
         raise ValueError(f"no message has the head {f'> {line}'!r}")
     return f"> {line}"
-
-
-def _tag(tag: syntax.Tag) -> str:
-    words = [f"@{tag.name}", *filter(None, [tag.target])]
-    if tag.expression is not None:
-        words += ["=", print_convo_value(tag.expression)]
-    elif tag.text:
-        words.append(tag.text)
-    line = " ".join(words)
-    if "\n" in line or not _ROLE.fullmatch(tag.name) or (tag.text or "") != (tag.text or "").strip(BLANKS):
-        raise ValueError(f"a tag is one line, and this one cannot be written: {line!r}")
-    return line

@@ -5,11 +5,11 @@ Source: specs/agentscript.md, section 4; seeds/agentscript.txt wins where they d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from memorygraph.context.origins import copy_value
+from memorygraph.context.origins import copy_value, origins_of
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
@@ -40,10 +40,14 @@ class LocatedModelError(ModelError):
 
 
 class Interpreter:
-    """Runs functions of agents. `generation` calls the models, and has the trace of the run."""
+    """Runs functions of agents. `generation` calls the models, and has the trace of the run.
 
-    def __init__(self, generation: Generation, budget: RunBudget) -> None:
+    `reader` is told the ids of the nodes that a memory has given, before the trace has what they say.
+    """
+
+    def __init__(self, generation: Generation, budget: RunBudget, reader: Callable[[Iterable[str]], None]) -> None:
         self.generation = generation
+        self.reader = reader
         self.budget = budget
         self.trace = generation.trace
         self.calls = CallStack()
@@ -246,6 +250,7 @@ class Interpreter:
         except MemoryGraphError as error:
             self.trace.add(target.kind, {**event, "ok": False, "error": str(error)})
             raise
+        self.reader(origins_of(result.value))
         self.trace.add(target.kind, {**event, "ok": True, "result": copy_value(result.value), **result.noted()})
         return result.value
 

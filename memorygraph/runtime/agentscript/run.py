@@ -72,7 +72,7 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
         store.add(record)
 
     budget = budget_of_run(request.limits)
-    interpreter = Interpreter(Generation(models, trace, request.max_steps, add), budget)
+    interpreter = Interpreter(Generation(models, trace, request.max_steps, add), budget, store.read)
     end: dict[str, Any] = {"status": "failed", "trace": trace.events}
     try:
         with budget.active():

@@ -51,6 +51,12 @@ class BlockScope:
         """The scope of a block inside this one."""
         return BlockScope(self.call, self)
 
+    def seen_by(self, call: Activation) -> BlockScope:
+        """This scope for another call: the same variables, settings and context sources."""
+        scope = BlockScope(call, self.parent)
+        scope.variables, scope.configs, scope.declared = self.variables, self.configs, self.declared
+        return scope
+
     def chain(self) -> Iterator[BlockScope]:
         """This scope and those around it, up to that of the function."""
         scope: BlockScope | None = self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +65,8 @@ class Session:
         """
         source = Source(text, "<session>")
         budget = budget_of_run()  # of each entry
-        interpreter = Interpreter(self._generation, budget)
-        self._unit.source = source
+        interpreter = Interpreter(self._generation, budget, self._store.read)
+        scope = self.scope_of(source)
         values = []
         with budget.active():
             for statement in read_entry(source):
@@ -74,8 +74,8 @@ class Session:
                     self.declare(statement, source)
                     continue
                 if isinstance(statement, ExpressionStatement):
-                    value = interpreter.evaluate(statement.value, self.scope)
-                elif (returned := interpreter.execute(statement, self.scope)) is not None:
+                    value = interpreter.evaluate(statement.value, scope)
+                elif (returned := interpreter.execute(statement, scope)) is not None:
                     value = returned.value
                 else:
                     continue
@@ -83,6 +83,12 @@ class Session:
                     value = copy_value(require_data(value, "be shown"))
                 values.append(value)
         return values
+
+    def scope_of(self, source: Source) -> BlockScope:
+        """The scope for an entry; what it declares is evaluated later, and errors in it are shown where it stands."""
+        call = self.scope.call
+        agent = AgentValue(NAME, call.agent.agent, replace(self._unit, source=source))
+        return self.scope.seen_by(replace(call, agent=agent))
 
     def declare(self, piece: Import | Agent, source: Source) -> None:
         """Add an import or an agent, in a unit of its own that knows its source, and all that was typed before."""

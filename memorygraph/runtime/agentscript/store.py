@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from memorygraph.context.prompt import ContextItem
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, pages_of
 from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.calls import Exchange, RecordedCall, exchange_of
 from memorygraph.messages.neo4j_storage import Neo4jStorage
@@ -21,7 +23,7 @@ from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.agentscript.conversation import build_conversation
 from memorygraph.runtime.agentscript.generation import GenerationRecord
-from memorygraph.runtime.runs import Event, RunWriter, stored_properties
+from memorygraph.runtime.runs import Event, RunWriter, is_forgotten, stored_properties
 
 
 @dataclass(eq=False)
@@ -37,6 +39,7 @@ class AgentRunStore:
         self._writer = RunWriter(f"the run {self.id}")
         self._order = 0
         self._written: set[str] = set()
+        self._read: set[str] = set()
         self._generations: list[list[Exchange]] = []
 
     def begin(self, properties: dict[str, Any]) -> None:
@@ -54,6 +57,13 @@ class AgentRunStore:
         spooled = [(call, self._recorder.spool_call(call)) for call in calls]  # the writer may come to them late
         self._writer.put(lambda: self.write_generation(order, record, spooled))
 
+    def read(self, ids: Iterable[str]) -> None:
+        """Have it written that a memory gave the run these nodes: what forgets one of them forgets the run."""
+        for page in pages_of([id_ for id_ in dict.fromkeys(ids) if id_ not in self._read], IDS_PER_QUERY):
+            self._read.update(page)
+            query = self.namespace.query("runs/record-read", run=self.id, ids=page)
+            self._writer.put(partial(self.write, query))
+
     def end(self, properties: dict[str, Any]) -> None:
         """Have the end written, and wait until everything is."""
         events = properties["trace"]
@@ -65,7 +75,7 @@ class AgentRunStore:
     def write_conversation(self, events: list[Event]) -> None:
         """Write what the first agent said, with the conversations of the agents that it called inside their calls."""
         conversation = build_conversation(events, iter(self._generations))
-        if entries := conversation.entries():
+        if (entries := conversation.entries()) and not is_forgotten(self.namespace, self.id):
             storage = Neo4jStorage(self.namespace, self.conversation, recalled=False)
             storage.add_path(entries, conversation.attachments(deep=True))
 
@@ -77,6 +87,10 @@ class AgentRunStore:
         self, order: int, record: GenerationRecord, calls: list[tuple[RecordedCall, Path | None]]
     ) -> None:
         """Write a generation, the context that it saw, and the messages of its calls."""
+        if is_forgotten(self.namespace, self.id):
+            for _, spooled in calls:
+                self._recorder.drop(spooled)
+            return
         items = [item_row(item) for item in record.prompt.items]
         new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
         for call, spooled in calls:

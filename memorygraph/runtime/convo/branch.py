@@ -80,13 +80,15 @@ class Branch:
         step = self.engine.known_steps.get((self.id, index))
         if step is None or step.node != node.id:
             step = ConvoStep(index, node.id, self.given, self.id)
+            if not self.id and not self.steps:
+                step.start = self.engine.start
         step.error = None
         self.steps.append(step)
         self.scene.enter(Visit(node.id, step.input))
         self.scene.environment.ask = CodePrompts(Inference(self, node, step))
         try:
             if step.completed:
-                self.scene.restore(step.variables)
+                self.scene.restore(step)
             else:
                 self.perform(node, step)
         except Exception as error:
@@ -106,17 +108,19 @@ class Branch:
     def perform(self, node: GraphNode, step: ConvoStep) -> None:
         """Do what is left of a step: its messages, its output, its route."""
         if step.begun:
-            self.scene.restore(step.variables)
+            self.scene.restore(step)
         else:
             step.messages, step.system = self.scene.messages_of(node)
-            step.variables, step.begun = self.scene.variables(), True
+            self.scene.keep(step)
+            step.begun = True
         self.engine.tell("step_started", step)
         if not step.answered:
             Inference(self, node, step).run()
+            self.scene.keep(step)
             step.answered = True
         step.route = self.choose_route(node, step)
         step.calls.sort(key=call_order)
-        step.variables = self.scene.variables()
+        self.scene.keep(step)
         step.completed = True
         self.engine.tell("step_completed", step)
 

@@ -281,10 +281,10 @@ class Conversation(AbstractContextManager["Conversation"]):
         return transcript_text(self._engine.main.messages) if self._engine.main else ""
 
     def dispose(self) -> None:
-        """Stop the branches that still run, and close the connections."""
+        """Stop the run where it has not ended, and close the connections. A stored one can be resumed."""
         self._engine.stop()
         if self._engine.result is None:
-            self._engine.end()
+            self._engine.end(GraphFailure("the run was stopped", "stopped"))
 
     def __exit__(self, *_error: object) -> None:
         self.dispose()

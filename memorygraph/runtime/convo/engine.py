@@ -7,6 +7,7 @@ heard, a run that was interrupted can be resumed without repeating any call. Sou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,17 +21,18 @@ from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.prompts import summary_request
-from memorygraph.runtime.convo.scene import Scene, Surroundings
+from memorygraph.runtime.convo.scene import Scene, Surroundings, Visit
 from memorygraph.runtime.convo.steps import (
     CallPurpose,
     ConvoGraphResult,
     ConvoStep,
     GraphFailure,
+    GraphStart,
     ModelCall,
     summary_messages,
 )
 from memorygraph.runtime.convo.transcript import TranscriptEntry, wire_messages
-from memorygraph.runtime.convo.values import render_value
+from memorygraph.runtime.convo.values import UNDEFINED, Undefined, render_value
 from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions
@@ -168,7 +170,9 @@ class Engine:
         self.graph = graph_of(self.program.conversation)
         self.budget = budget_of_run(self.limits)
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)
+        self.begun = False  # the listener knows of the run: where it is stored, the database has it
         self.main: Branch | None = None
+        self.start: GraphStart | Undefined = UNDEFINED
         self.result: ConvoGraphResult | None = None
         self.known_steps = {(step.branch, step.index): step for step in self.resume}
         self.steps_taken = 0
@@ -185,6 +189,9 @@ class Engine:
         except BaseException:  # the user interrupts the program: the other branches end, too
             self.stop()
             self.own_asker.close()
+            if self.begun:
+                with suppress(GraphFailure):  # the interrupt is what the caller has to hear of
+                    self.tell("interrupted")
             raise
         return self.end()
 
@@ -192,12 +199,25 @@ class Engine:
         """Begin the first branch, which takes no step yet."""
         if self.main is None:
             self.tell("started", self.graph)
+            self.begun = True
             told = self.surroundings
             with self.budget.active():
-                start = told.find_start(resumed=bool(self.known_steps))
+                first = self.find_first()
             self.tell("conversation_read", [*told.around, *(entry for group in told.groups for entry in group)])
-            self.main = Branch(self, told.scene, told.around, told.groups, start.node, start.input)
+            self.main = Branch(self, told.scene, told.around, told.groups, first.node, first.input)
         return self.main
+
+    def find_first(self) -> Visit:
+        """Find the first visit: in the conversation, or as it was before the run was interrupted."""
+        told = self.surroundings
+        for step in self.known_steps.values():
+            if step.start is not UNDEFINED:
+                self.start = step.start
+                return told.reopen(step.start, step)
+        first = told.find_start(resumed=bool(self.known_steps))
+        if not self.known_steps:
+            self.start = told.record()
+        return first
 
     def end(self, error: Exception | None = None) -> ConvoGraphResult:
         """End the run: wait for the other branches, make the summary, and give the result."""

@@ -82,7 +82,7 @@ class Evaluator:
         ]
         if problems:
             raise ScriptError(problems)
-        self.environment.functions.update({function.name: function for function in functions})
+        self.environment.functions = {function.name: function for function in functions}
 
     def signature(self, function: syntax.FunctionMessage) -> Struct:
         """The parameters of a function as a type: those of its parameter type, and those that it names."""
@@ -270,9 +270,9 @@ class Evaluator:
             if not FUNCTIONS[name].pure:
                 scope.require_pure(name)
             return FUNCTIONS[name].call(scope, self.all(call.arguments, scope))
-        if name in self.environment.functions:
+        function = scope.functions.get(name)
+        if function is not None:
             scope.require_pure(name)
-            function = self.environment.functions[name]
             return self.call(function, self.arrange(function, call.arguments, scope), scope)
         if name in control.MISPLACED:
             raise ValueProblem(control.MISPLACED[name], "misplaced-form")
@@ -286,7 +286,7 @@ class Evaluator:
                 return METHODS[method].call(scope, [target, *self.all(call.arguments, scope)])
             known = ", ".join(f"`{known}`" for known in METHODS)
             raise ValueProblem(f"a text has no method `{method}` here; it has {known}", "unknown-function")
-        similar = get_close_matches(name, [*CALLABLE, *self.environment.hooks, *self.environment.functions], 1)
+        similar = get_close_matches(name, [*CALLABLE, *self.environment.hooks, *scope.functions], 1)
         guess = f"; did you mean `{similar[0]}`?" if similar else ""
         raise ValueProblem(f"there is no function `{name}`{guess}", "unknown-function")
 
@@ -306,7 +306,7 @@ class Evaluator:
             # A parameter without a value is undefined here, whatever the conversation knows under its name.
             unset = {field.name: UNDEFINED for field in signature.fields}
             variables = {ARGUMENTS: values, **unset, **values}
-            result = scope.calls.call(self.body, function.body, scope.enter_body(variables), function.span)
+            result = scope.calls.call(self.body, function.body, scope.enter_body(function, variables), function.span)
         if function.return_type is None:
             return result
         return self.find_type(function.return_type).coerce(result, f"what `{function.name}` returns")

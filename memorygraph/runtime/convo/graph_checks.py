@@ -12,16 +12,28 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from memorygraph.compiler.convo import AUTO, EXIT, OUTSIDE, GraphNode, Route, functions_of, graph_of, id_in, tag_of
+from memorygraph.compiler.convo import (
+    AUTO,
+    EXIT,
+    OUTSIDE,
+    GraphNode,
+    Route,
+    functions_of,
+    graph_of,
+    id_in,
+    is_disabled,
+    tag_of,
+)
 from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Problem, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.reading import BUILT_IN
+from memorygraph.languages.convo.syntax import message_role
 from memorygraph.languages.convo.text import first_line
 from memorygraph.languages.engine.findings import Finding, locate_problems, shorten, suggestion
 from memorygraph.runtime.convo.builtins import FUNCTIONS, METHODS, is_method
 from memorygraph.runtime.convo.control import PURE_FORMS
 from memorygraph.runtime.convo.evaluator import Evaluator
-from memorygraph.runtime.convo.graph_uses import Uses, plain_text, uses_of
+from memorygraph.runtime.convo.graph_uses import CONDITIONS, Uses, plain_text, uses_of
 from memorygraph.runtime.convo.scene import OUTPUT, VARIABLES_OF_THE_ENGINE
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.types import BASIC, CONSTRUCTORS
@@ -151,10 +163,10 @@ class GraphChecks:
     def constant_of(self, route: Route) -> bool | None:
         """Whether a condition holds, where that is known before a run; None where it is not."""
         condition = route.condition
+        if isinstance(condition, syntax.Template) or any(tag.name in CONDITIONS for tag in route.tags):
+            return None
         if condition is None:
             return True
-        if isinstance(condition, syntax.Template):
-            return None
         last = condition[-1].value if condition else None
         if last is None or (isinstance(last, syntax.Call) and compares_nothing(last)):
             return False
@@ -223,7 +235,7 @@ class GraphChecks:
 
     def reached_nodes(self) -> set[str] | None:
         """The nodes that a run can reach; None where the file does not say where a run begins."""
-        gotos = [id_in(m.head) for m in self.graph.outside if isinstance(m, syntax.TextMessage) and m.role == "goto"]
+        gotos = [id_in(m.head) for m in self.graph.outside if message_role(m) == "goto" and not is_disabled(m)]
         starts = [id_ for id_ in gotos if id_ != OUTSIDE or OUTSIDE in self.graph.nodes]
         if not starts or any("{{" in id_ for id_ in starts):
             return None

@@ -19,6 +19,7 @@ from memorygraph.runtime.convo.scene import CHANGES
 from memorygraph.runtime.convo.transcript import SPEAKERS
 
 SPEAKING, CALLED, ROUTING = range(3)  # the stages of a visit, in order
+CONDITIONS = frozenset({"condition", "disabled"})  # tags that may leave a message out
 TYPE_NAME = re.compile(r"\w+")
 
 
@@ -99,7 +100,7 @@ class UseReader:
     def tags(self, message: syntax.Message) -> None:
         """Read the tags that are computed: the conditions of a message, and the type of its reply."""
         for tag in message.tags:
-            if tag.name in {"condition", "disabled"} and tag.expression is not None:
+            if tag.name in CONDITIONS and tag.expression is not None:
                 self.part(tag.expression)
             elif tag.name == "assignTo" and tag.text:
                 self.write(tag.text, tag.span, None)
@@ -117,6 +118,7 @@ class UseReader:
         """Read the conditions of a node's routes."""
         reader = replace(self, stage=ROUTING)
         for route in node.routes:
+            reader.all(tag.expression for tag in route.tags if tag.name in CONDITIONS and tag.expression is not None)
             if isinstance(route.condition, syntax.Template):
                 reader.part(route.condition)
             elif route.condition is not None:
@@ -163,7 +165,8 @@ class UseReader:
         """Read an expression that is a type: a name in it is that of a type."""
         match value:
             case syntax.Reference():
-                self.uses.types.append((value.path[0], name_span(value.path[0], value.span)))
+                if value.path[0] not in self.local:  # which may hold a type: it is a value
+                    self.uses.types.append((value.path[0], name_span(value.path[0], value.span)))
             case syntax.Call(name=("array" | "map" | "struct",)):
                 for argument in value.arguments:
                     self.type(argument.value)

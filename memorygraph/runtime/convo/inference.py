@@ -48,9 +48,8 @@ class Inference:
         """Give the step its output."""
         step = self.step
         asked = any(entry.role == "user" for entry in step.messages)
-        # The node calls its only function itself, or its only one that the model is offered.
-        functions = [f for f in self.node.functions if f.modifier != "local"] or list(self.node.functions)
-        if not asked and len(functions) == 1:
+        functions = () if asked else self.own_functions()
+        if len(functions) == 1:
             first = functions[0].parameters[:1]
             self.call(functions[0], lambda: {parameter.name: step.input for parameter in first})
             return
@@ -61,6 +60,11 @@ class Inference:
         else:  # there is nothing to ask: the output is what the node itself says, or its input
             said = [entry.content for entry in step.messages if entry.role == "assistant" and entry.spoken]
             step.output = said[-1] if said else step.input
+
+    def own_functions(self) -> Sequence[syntax.FunctionMessage]:
+        """The functions of the node that the model is offered, or all of them; a single one the node calls itself."""
+        enabled = [function for function in self.node.functions if self.branch.scene.is_enabled(function)]
+        return [function for function in enabled if function.modifier != "local"] or enabled
 
     def context(self) -> list[TranscriptEntry]:
         """The messages that the step sends, and those before them that its depth includes."""
@@ -73,7 +77,7 @@ class Inference:
         """Ask the model; its reply, or the function that it calls, gives the output."""
         scene, step = self.branch.scene, self.step
         functions = (*functions_of(scene.graph.outside), *self.node.functions)
-        tools = {function.name: function for function in functions if function.modifier != "local"}
+        tools = {f.name: f for f in functions if f.modifier != "local" and scene.is_enabled(f)}
         reply_type = scene.reply_type(self.node, step.messages)
         options: dict[str, Any] = {}
         if tools:
@@ -135,7 +139,7 @@ class Inference:
     def note(self, use: ToolUse) -> None:
         """Note a call of a function in the step."""
         self.step.tool = use
-        self.step.variables = self.branch.scene.variables()
+        self.branch.scene.keep(self.step)
 
 
 @dataclass
@@ -151,7 +155,8 @@ class CodePrompts:
         step = self.inference.step
         before = wire_messages(self.inference.context()) if head.extends else []
         before += self.said if head.continues else []
-        before = before[: len(before) - head.dropped][-head.last if head.last else 0 :]
+        before = before[: max(0, len(before) - head.dropped)]
+        before = before if head.last is None else before[max(0, len(before) - head.last) :]
         asked = [{"role": role if role in SPEAKERS else "user", "content": text} for role, text in messages]
         sent, options = [*before, *asked], {}
         if type_ is not None:

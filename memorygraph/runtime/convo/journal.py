@@ -1,4 +1,7 @@
-"""The journal of a run: its steps in a file of this machine, until the database has them."""
+"""The journal of a run: its steps in a file of this machine, until the database has them.
+
+A lock beside the file keeps a run that lives from being resumed by anybody else on this machine.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from memorygraph.home import own_folder
 from memorygraph.json_text import UnreadableRecord, parse_stored_json
+
+LOCK_WAIT_S = 1.0  # longer than another process takes to see whether the run is locked
 
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
@@ -33,6 +40,39 @@ class Journal:
         self.path = (folder or own_folder("runs")) / f"{name}.jsonl"
         self._descriptor: int | None = None
         self._writable = True
+        # A run may begin in one thread, and end in another.
+        self._lock = FileLock(self.lock_path, thread_local=False)
+
+    @property
+    def lock_path(self) -> Path:
+        """The file that is locked while the run lives."""
+        return self.path.with_name(f".{self.path.name}.lock")
+
+    def lock(self, wait_s: float = LOCK_WAIT_S) -> bool:
+        """Keep the run for this process until `close`, or until the process ends; False where the run is kept already.
+
+        Where the folder cannot be written there is no lock, and this returns True.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self._lock.acquire(timeout=wait_s)
+        except Timeout:
+            return False
+        except (OSError, NotImplementedError):  # a home that is read-only, or a file system without locks
+            pass
+        return True
+
+    def is_locked(self) -> bool:
+        """Whether the run lives: in another process of this machine, or in this one."""
+        try:
+            if not self.lock_path.exists():
+                return False
+        except OSError:  # a home that cannot be read has no lock either
+            return False
+        free = not self._lock.is_locked and self.lock(wait_s=0)
+        if free:
+            self._lock.release()
+        return not free
 
     def append(self, line: str) -> bool:
         """Append a line of JSON; False where the folder or the disk does not take it, nor any line after it.
@@ -68,16 +108,23 @@ class Journal:
                 yield parse_stored_json(line)
 
     def forget(self) -> bool:
-        """Remove the file, and tell whether there was one."""
+        """Remove the file, with the lock that a killed process left, and tell whether there was one."""
         there = self.path.is_file()
+        if there:
+            self.lock(wait_s=0)
         self.close(remove=True)
         return there
 
     def close(self, *, remove: bool) -> None:
-        """Close the file, and remove it once everything in it is stored."""
+        """Close the file, and remove it once everything in it is stored; others may have the run from here on."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
         if remove:
             with suppress(OSError):  # where it could not be written, it cannot be looked for either
                 self.path.unlink(missing_ok=True)
+        if self._lock.is_locked:
+            if os.name == "posix":  # elsewhere a file that is open cannot be deleted
+                with suppress(OSError):
+                    self.lock_path.unlink(missing_ok=True)
+            self._lock.release(force=True)

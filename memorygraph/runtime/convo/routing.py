@@ -70,6 +70,8 @@ class Crossing:
 
     def holds(self, route: Route) -> bool:
         """Whether the condition of a route holds that no model has to judge."""
+        if not self.branch.scene.is_enabled(route):
+            return False
         if isinstance(route.condition, tuple):
             return bool(route.condition) and truthy(self.branch.scene.evaluator.statements(route.condition))
         return route.condition is None
@@ -80,7 +82,7 @@ class Crossing:
         prompts = {
             index: judge_prompt(self.branch.scene.evaluator.template(route.condition), output)
             for index, route in enumerate(routes)
-            if isinstance(route.condition, Template)
+            if isinstance(route.condition, Template) and self.branch.scene.is_enabled(route)
         }
         if not prompts:
             return {}

@@ -13,9 +13,12 @@ from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
 from memorygraph.runtime.convo.graph_checks import find_graph_problems
 from memorygraph.runtime.convo.imports import resolve_imports
+from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.convo.prompts import HIDDEN
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, messages_of_steps, summary_messages
 from memorygraph.runtime.convo.store import (
+    DONE,
+    RUNNING,
     ConvoRunStore,
     StoredConvoRun,
     find_interrupted_run,
@@ -53,10 +56,10 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
     try:
         result = engine.run()
     except KeyboardInterrupt as error:
-        if engine.main is None:  # nothing of it is stored
+        if not engine.begun:  # nothing of it is stored
             raise
-        engine.tell("interrupted")
-        done = [step for step in all_steps(engine.main.result()) if step.completed]
+        steps = all_steps(engine.main.result()) if engine.main else []  # none in a `do` before the first node
+        done = [step for step in steps if step.completed]
         raise RunInterrupted(str(engine.run_id), len(done), resumable=True) from error
     failure = result.failure
     if isinstance(failure, ScriptError):
@@ -105,7 +108,7 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     listener = given.get("listener")
     given["listener"] = ListenerGroup(store, *([listener] if listener else []))
     if stored is not None:
-        given |= {"input": stored.input, "resume": store.resumed}
+        given |= {"input": stored.input, "resume": stored.steps}
     return Engine(program, **given, run_id=store.id, conversation=store.conversation)
 
 
@@ -146,10 +149,14 @@ def require_run_of(source: Source, run: StoredConvoRun) -> None:
 
 def find_resumable(namespace: Namespace, source: Source, resume: str) -> StoredConvoRun:
     """Find the run to go on with, which must be one of this program that has not ended."""
-    stored = find_run(namespace, find_interrupted_run(namespace, source) if resume == LAST else resume)
+    id_ = find_interrupted_run(namespace, source) if resume == LAST else resume
+    running = Journal(id_).is_locked()  # before its steps are read: afterwards they are those of its end
+    stored = find_run(namespace, id_)
     require_run_of(source, stored)
-    if stored.status == "done":
+    if stored.status == DONE:
         raise ConflictError(f"the run `{stored.id}` is done; there is nothing to go on with")
+    if running:
+        raise ConflictError(RUNNING.format(stored.id))
     return stored
 
 
@@ -174,7 +181,7 @@ def open_store(
 
 def all_steps(result: ConvoGraphResult) -> list[ConvoStep]:
     """The steps of the first branch, and then of the forks."""
-    return [*result.steps, *(step for fork in result.forks for step in all_steps(fork))]
+    return [step for branch in result.branches() for step in branch.steps]
 
 
 def step_event(step: ConvoStep) -> Event:

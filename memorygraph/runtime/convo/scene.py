@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
-from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, functions_of, id_in
+from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, Route, functions_of, id_in, is_disabled
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
+from memorygraph.languages.convo.printing import print_message, print_tag
 from memorygraph.languages.convo.syntax import message_role
 from memorygraph.limits import spend_on_parts
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
-from memorygraph.runtime.convo.steps import GraphFailure
+from memorygraph.runtime.convo.steps import ConvoStep, EarlierVisit, GraphFailure, GraphStart, TypedVariables
 from memorygraph.runtime.convo.transcript import SPEAKERS, TranscriptEntry
+from memorygraph.runtime.convo.types import can_write_types
 from memorygraph.runtime.convo.values import (
     UNDEFINED,
     ConvoType,
+    Undefined,
     copy_deeply,
     deep_equal,
     is_number,
@@ -34,6 +39,7 @@ from memorygraph.runtime.values import ValueProblem
 RESULT = ("__return",)
 INPUT, GRAPH_INPUT, OUTPUT = "input", "graphInput", "output"
 STACK, DEPTH = "__nodeStack", "__nodeContextDepth"
+PLACEHOLDER_START = "${"  # of a value that is filled in: the source still has it then
 VARIABLES_OF_THE_ENGINE = frozenset({INPUT, GRAPH_INPUT, OUTPUT, STACK})
 
 
@@ -59,9 +65,7 @@ class Scene:
         self.visits: list[Visit] = []
         self.infos: list[dict[str, Any]] = []
         self.use_environment(Environment(permissions=permissions, protected=VARIABLES_OF_THE_ENGINE))
-        self.evaluator.declare(
-            [*functions_of(graph.outside), *(f for node in graph.nodes.values() for f in node.functions)]
-        )
+        self.declare_functions()
 
     def copy(self) -> Scene:
         """Copy the scene for a fork, which shares no variable with it."""
@@ -80,11 +84,24 @@ class Scene:
         self.environment = replace(environment, hooks=hooks)
         self.evaluator = Evaluator(self.environment, self.program.source)
 
+    def declare_functions(self) -> None:
+        """Make all functions callable. Of several with one name, code calls its node's own, else the one outside."""
+        outside = functions_of(self.graph.outside)
+        of_nodes = {id_: node.functions for id_, node in self.graph.nodes.items()}
+        self.evaluator.declare([*chain.from_iterable(of_nodes.values()), *outside])
+        everywhere = {function.name: function for function in self.environment.functions.values()}
+        self.functions = {
+            id_: ChainMap({function.name: function for function in own}, everywhere) for id_, own in of_nodes.items()
+        }
+        bodies = {id(function): self.functions[id_] for id_, own in of_nodes.items() for function in own}
+        self.environment.callable_in = {**bodies, **{id(function): everywhere for function in outside}}
+
     # Visits
 
     def enter(self, visit: Visit) -> None:
         """Begin a visit: expressions see its input from here on, and no output yet."""
         self.add_visit(visit)
+        self.environment.functions = self.functions[visit.node]
         self.environment.variables[INPUT] = copy_deeply(visit.input)
         self.environment.variables.pop(OUTPUT, None)
 
@@ -124,18 +141,39 @@ class Scene:
             if name not in VARIABLES_OF_THE_ENGINE and is_data(value)
         }
 
-    def restore(self, variables: dict[str, Any]) -> None:
-        """Give the program's variables the values of an earlier copy."""
-        self.environment.variables.update(copy_deeply(variables))
+    def typed_variables(self) -> TypedVariables | Undefined:
+        """Copy those of the program's variables that are types, or have types in them."""
+        values = {
+            name: copy_deeply(value)
+            for name, value in self.environment.variables.items()
+            if name not in VARIABLES_OF_THE_ENGINE and not is_data(value) and can_write_types(value)
+        }
+        return TypedVariables(values) if values else UNDEFINED
+
+    def keep(self, step: ConvoStep) -> None:
+        """Note the program's variables in a step, as they are after it."""
+        step.variables, step.types = self.variables(), self.typed_variables()
+
+    def restore(self, kept: ConvoStep | GraphStart) -> None:
+        """Give the program's variables the values that a step noted, or the start of a run."""
+        self.environment.variables.update(copy_deeply(kept.variables))
+        if kept.types is not UNDEFINED:
+            self.environment.variables.update(copy_deeply(kept.types.values))
 
     # Texts and messages
 
     def describe(self, node: str) -> str:
-        """Render the description of a node."""
-        return self.evaluator.template(self.graph.nodes[node].message.content) if node in self.graph.nodes else ""
+        """Render the description of a node, which calls the node's own functions."""
+        if node not in self.graph.nodes:
+            return ""
+        here, self.environment.functions = self.environment.functions, self.functions[node]
+        try:
+            return self.evaluator.template(self.graph.nodes[node].message.content)
+        finally:
+            self.environment.functions = here
 
-    def is_enabled(self, message: syntax.Message) -> bool:
-        """Whether the tags `@condition` and `@disabled` let a message take part."""
+    def is_enabled(self, message: syntax.Message | Route) -> bool:
+        """Whether the tags `@condition` and `@disabled` let a message, or a route, take part."""
         for tag in message.tags:
             if tag.name == "condition" and not self.holds(tag):
                 return False
@@ -191,14 +229,25 @@ class Scene:
                 add_speech(known.get(child.role, messages), self.speech(child))
             elif child.role in {"define", "do"} and isinstance(child, syntax.CodeMessage):
                 self.evaluator.statements(child.statements, defining=child.role == "define")
-                ends = child.statements and Span(child.statements[0].span[0], child.statements[-1].span[1])
-                code = self.source_text(ends) if ends else ""
-                messages.append(TranscriptEntry(child.role, code, self.tags(child)))
+                messages.append(TranscriptEntry(child.role, self.code_text(child), self.tags(child)))
         return messages, system
 
     def tags(self, message: syntax.Message) -> tuple[str, ...]:
-        """The tags of a message, as they are written."""
-        return tuple(self.source_text(tag.span) for tag in message.tags)
+        """The tags of a message, as they are written; a placeholder in one has been filled in."""
+        return tuple(
+            written if PLACEHOLDER_START not in written else print_tag(on_one_line(tag))
+            for tag in message.tags
+            for written in [self.source_text(tag.span)]
+        )
+
+    def code_text(self, message: syntax.CodeMessage) -> str:
+        """The statements of a message, as they are written; placeholders in them have been filled in."""
+        if not message.statements:
+            return ""
+        code = self.source_text(Span(message.statements[0].span[0], message.statements[-1].span[1]))
+        if PLACEHOLDER_START not in code:
+            return code
+        return print_message(replace(message, tags=())).partition("\n")[2].strip()
 
     def source_text(self, span: Span) -> str:
         """The source in a span."""
@@ -229,6 +278,12 @@ class Scene:
             return self.evaluator.type(tag.expression or tag.text or "any")
         except ValueProblem as error:
             raise ScriptError([self.program.source.problem(str(error), error.code, tag.span)]) from error
+
+
+def on_one_line(tag: syntax.Tag) -> syntax.Tag:
+    """A tag on one line, whatever was filled in: nothing of it may be read as a head, a tag or an expression."""
+    text, target = (" ".join(said.split()).lstrip("= ") if said else said for said in (tag.text, tag.target))
+    return replace(tag, text=text, target=target)
 
 
 # Roles whose messages change the message before them, and where their text goes.
@@ -292,9 +347,13 @@ class Surroundings:
     visit: Visit | None = None  # the visit that the messages are in
 
     def find_start(self, *, resumed: bool) -> Visit:
-        """Read the messages; give the visit at the last `goto`. A resumed run does not execute `do` again."""
+        """Read the messages; give the visit at the last `goto`.
+
+        A run that is resumed without its `GraphStart`, of an earlier version, does not execute `do` again.
+        """
         messages = self.scene.graph.outside
-        last = max((i for i, message in enumerate(messages) if message_role(message) == "goto"), default=None)
+        gotos = [i for i, each in enumerate(messages) if message_role(each) == "goto" and not is_disabled(each)]
+        last = max(gotos, default=None)
         for index, message in enumerate(messages):
             if index == last and self.given is not None:
                 self.end_visit()
@@ -306,6 +365,22 @@ class Surroundings:
             raise GraphFailure("there are no node results: no `> goto` says where the graph begins", "no-goto")
         self.around += self.groups.pop()
         return self.visit
+
+    def record(self) -> GraphStart:
+        """Record what a resumed run begins with."""
+        visits = [
+            EarlierVisit(visit.node, visit.input, list(said))
+            for visit, said in zip(self.scene.visits, self.groups, strict=True)
+        ]
+        return GraphStart(list(self.around), visits, self.scene.variables(), self.scene.typed_variables())
+
+    def reopen(self, start: GraphStart, first: ConvoStep) -> Visit:
+        """Take everything from where the run began; give the visit of its first step."""
+        self.around, self.groups = list(start.around), [list(visit.messages) for visit in start.visits]
+        for visit in start.visits:
+            self.scene.add_visit(Visit(visit.node, visit.input))
+        self.scene.restore(start)
+        return Visit(first.node, first.input)
 
     def read(self, message: syntax.Message, *, resumed: bool) -> None:
         """Read a message, and execute the code in it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from memorygraph.languages.convo import syntax
@@ -43,7 +43,9 @@ class Environment:
     """The variables and the functions of a conversation, by their names, and what its requests may reach."""
 
     variables: dict[str, Any] = field(default_factory=dict)  # the engine sets `input`, `output` and so on
-    functions: dict[str, syntax.FunctionMessage] = field(default_factory=dict)
+    functions: Mapping[str, syntax.FunctionMessage] = field(default_factory=dict)  # what code calls here
+    # What the bodies of functions call, where they stand in a node or outside of all: by the `id` of the function.
+    callable_in: Mapping[int, Mapping[str, syntax.FunctionMessage]] = field(default_factory=dict)
     hooks: Mapping[str, Hook] = field(default_factory=dict)  # replace the built-in functions of their names
     permissions: Permissions = field(default_factory=Permissions.of)
     ask: PromptAsker | None = None  # answers the prompts in code, if a model can be asked
@@ -51,8 +53,7 @@ class Environment:
 
     def copy(self) -> Environment:
         """Copy the environment for a fork: no variable, nor anything in one, is shared."""
-        variables, functions = copy_deeply(self.variables), dict(self.functions)
-        return Environment(variables, functions, self.hooks, self.permissions, self.ask, self.protected)
+        return replace(self, variables=copy_deeply(self.variables))
 
 
 @dataclass
@@ -99,12 +100,20 @@ class ConvoScope:
     depth: int = 0  # counts the calls around the expression
     work: WorkBudget = field(default_factory=WorkBudget)
     calls: CallStack = field(default_factory=CallStack)
+    function: syntax.FunctionMessage | None = None  # whose body it is
 
-    def enter_body(self, variables: dict[str, Any]) -> ConvoScope:
+    @property
+    def functions(self) -> Mapping[str, syntax.FunctionMessage]:
+        """The functions that the expression can call, by their names."""
+        here = self.environment.functions
+        return here if self.function is None else self.environment.callable_in.get(id(self.function), here)
+
+    def enter_body(self, function: syntax.FunctionMessage, variables: dict[str, Any]) -> ConvoScope:
         """The scope of the body of a function that is called here."""
         if self.depth >= MAX_CALL_DEPTH:
             raise ValueProblem(f"functions call each other more than {MAX_CALL_DEPTH} levels deep", "call-too-deep")
-        return ConvoScope(self.environment, variables, self.defining, self.depth + 1, self.work, self.calls)
+        work, calls = self.work, self.calls
+        return ConvoScope(self.environment, variables, self.defining, self.depth + 1, work, calls, function)
 
     def require_pure(self, name: str) -> None:
         """Refuse a call that a `define` may not make."""

@@ -5,14 +5,15 @@ An interrupted step holds the calls that were complete, so that a resumed run re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.llm.completion import Completion, ToolCall, Usage
 from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, transcript_text
-from memorygraph.runtime.convo.values import UNDEFINED, to_plain
+from memorygraph.runtime.convo.types import read_types, write_types
+from memorygraph.runtime.convo.values import UNDEFINED, Undefined, to_plain
 
 CallPurpose = Literal["inference", "routing", "prompt", "summary"]
 
@@ -24,6 +25,7 @@ class GraphFailure(MemoryGraphError):  # noqa: N818 - it says what failed
     `max-steps`: the graph took all the steps that it may. `unknown-tool`, `tool`: the model called a function that it
     was not offered, or the function failed. `json-output`: the reply does not have the wanted type. `routing`: the
     model chose a node that is not a candidate. `listener`: a listener raised. `stopped`: the caller stopped the run.
+    `running`: the run that was to be resumed is running elsewhere.
     """
 
     def __init__(self, message: str, code: str) -> None:
@@ -80,6 +82,51 @@ class TakenRoute(RunRecord):
         return cls(given["target"], given["why"], tuple(given.get("forks") or ()))
 
 
+@dataclass(frozen=True)
+class TypedVariables(RunRecord):
+    """Variables of the program that are types, or have types in them, by their names."""
+
+    values: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The variables as JSON."""
+        return {name: write_types(value) for name, value in self.values.items()}
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any] | None) -> TypedVariables | Undefined:
+        """Read variables that `as_dict` gave; undefined where there are none."""
+        return cls({name: read_types(written) for name, written in given.items()}) if given else UNDEFINED
+
+
+@dataclass(frozen=True)
+class EarlierVisit(RunRecord):
+    """A visit of a node that the conversation already held when its run began, with what was said in it."""
+
+    node: str
+    input: Any = UNDEFINED
+    messages: list[TranscriptEntry] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class GraphStart(RunRecord):
+    """What a run had before its first step: a resumed run takes it from here, and executes no code outside again."""
+
+    around: list[TranscriptEntry]  # what was said outside of the graph
+    visits: list[EarlierVisit]
+    variables: dict[str, Any]
+    types: TypedVariables | Undefined = UNDEFINED
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> GraphStart:
+        """Read what `as_dict` gave."""
+        visits = [
+            EarlierVisit(**{**visit, "messages": [TranscriptEntry.from_dict(entry) for entry in visit["messages"]]})
+            for visit in given["visits"]
+        ]
+        around = [TranscriptEntry.from_dict(entry) for entry in given["around"]]
+        return cls(around, visits, given["variables"], TypedVariables.from_dict(given.get("types")))
+
+
 @dataclass
 class ConvoStep(RunRecord):
     """One visit of a node, by a branch."""
@@ -97,8 +144,10 @@ class ConvoStep(RunRecord):
     output: Any = UNDEFINED
     route: TakenRoute | None = None
     variables: dict[str, Any] = field(default_factory=dict)  # of the program afterwards, as far as JSON can hold them
+    types: TypedVariables | Undefined = UNDEFINED  # the variables that JSON cannot hold as they are
     error: str | None = None  # why it failed
     completed: bool = False  # the route is chosen
+    start: GraphStart | Undefined = UNDEFINED  # what the run had before its first step, which keeps it
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ConvoStep:
@@ -116,6 +165,8 @@ class ConvoStep(RunRecord):
                 "calls": [ModelCall.from_dict(call) for call in given.get("calls") or ()],
                 "tool": ToolUse(**given["tool"]) if given.get("tool") else None,
                 "route": TakenRoute.from_dict(given["route"]) if given.get("route") else None,
+                "types": TypedVariables.from_dict(given.get("types")),
+                "start": GraphStart.from_dict(given["start"]) if given.get("start") else UNDEFINED,
             }
         )
 
@@ -192,6 +243,12 @@ class ConvoGraphResult(RunRecord):
         code = getattr(error, "code", None)
         by_kind = {"ModelError": "model", "ScriptError": "script"}
         self.code = code if isinstance(code, str) else by_kind.get(type(error).__name__, "error")
+
+    def branches(self) -> Iterator[ConvoGraphResult]:
+        """This result, and those of the branches that forked from it."""
+        yield self
+        for fork in self.forks:
+            yield from fork.branches()
 
     @property
     def output(self) -> Any:

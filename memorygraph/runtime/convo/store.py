@@ -8,9 +8,14 @@ each one does.
 from __future__ import annotations
 
 import json
+import operator
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -26,6 +31,7 @@ from memorygraph.json_text import (
 )
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.llm.completion import answers_of, call_of
+from memorygraph.messages.calls import RecordedCall
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.conversation import RunConversation
@@ -41,9 +47,36 @@ from memorygraph.runtime.convo.steps import (
 )
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.runs import RunWriter, stored_properties, typed_property
+from memorygraph.runtime.runs import RunWriter, is_forgotten, stored_properties, typed_property
 
 DELETED_AT_ONCE = 5000
+MAX_MISSED_SHARE = 0.25  # how many calls the stored state of a step may miss, for each that it has
+DONE = "done"
+RUNNING = (
+    "the run `{}` is still running; resume it when it has ended, or end it before (Ctrl-C, or `dispose` in Python)"
+)
+
+SaidInStep = tuple[str, str, int, Sequence[TranscriptEntry]]
+"""The id of a step, its branch, its index, and its messages."""
+
+
+@dataclass(frozen=True)
+class KeptState:
+    """What was last journaled of a step: how many calls, and everything else."""
+
+    calls: int
+    rest: list[Any]
+
+    @classmethod
+    def of(cls, step: ConvoStep) -> KeptState:
+        """The state of a step as it is now."""
+        return cls(len(step.calls), [value for name, value in vars(step).items() if name != "calls"])
+
+    def misses_calls_only(self, step: ConvoStep) -> bool:
+        """Whether a step has changed by calls only, and by few for those that it had."""
+        now = KeptState.of(step)
+        few = now.calls - self.calls <= self.calls * MAX_MISSED_SHARE
+        return few and all(map(operator.is_, self.rest, now.rest))
 
 
 @dataclass(eq=False)
@@ -54,7 +87,7 @@ class ConvoRunStore(RunListener):
     program: ConvoProgram
     properties: dict[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=lambda: uuid4().hex)
-    resumed: list[ConvoStep] = field(default_factory=list)  # the steps of the run before it was interrupted
+    resumed: list[ConvoStep] | None = None  # the steps of a run that was interrupted; None for a new run
 
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"
@@ -63,22 +96,44 @@ class ConvoRunStore(RunListener):
         self._writer = RunWriter(f"the run {self.id}")
         self._recorder = Recorder(self.namespace, self.conversation)
         self._said = RunConversation(self.namespace, self.id, self.conversation)
-        self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed)}
+        self._orders = {(step.branch, step.index): order for order, step in enumerate(self.resumed or ())}
         self._answers: dict[tuple[str, int], list[str]] = {}
         self._latest: dict[tuple[str, int], Query] = {}
+        self._unsaid: deque[SaidInStep] = deque()
+        self._kept: dict[tuple[str, int], KeptState] = {}
+        self._behind: dict[tuple[str, int], ConvoStep] = {}  # of some calls the database does not know yet
+        self._begun = False  # the run is ours to write
 
     def started(self, graph: NodeGraph) -> None:  # noqa: ARG002
-        """Write the definition and the run, before anything of it happens."""
+        """Write the definition and the run, before anything of it happens.
+
+        Raises:
+            GraphFailure: the run lives elsewhere, or has gone on there.
+        """
+        self.take()
         begin = self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(self.properties))
         join = self.namespace.query("convo/join-graph", run=self.id, graph=self.graph)
         self.write(compile_graph(self.program, self.namespace.name), begin, join)
-        for step in self.resumed:
+        for step in self.resumed or ():
             self.keep(step)
+
+    def take(self) -> None:
+        """Take the run for this process; one that is resumed must be as it was read."""
+        if not self._journal.lock():
+            raise GraphFailure(RUNNING.format(self.id), "running")
+        if self.resumed is not None:
+            now = find_run(self.namespace, self.id)
+            if now.status == DONE or [*map(write_state, now.steps)] != [*map(write_state, self.resumed)]:
+                message = (
+                    f"the run `{self.id}` has gone on elsewhere since it was read; resume it again if it is not done"
+                )
+                raise GraphFailure(message, "running")
+        self._begun = True
 
     def conversation_read(self, messages: list[TranscriptEntry]) -> None:
         """Store what was said before the first step, and in the steps before the run was interrupted."""
         self._said.begin(messages)
-        for step in self.resumed:
+        for step in self.resumed or ():
             if step.completed:
                 self.keep_messages(step)
 
@@ -88,8 +143,9 @@ class ConvoRunStore(RunListener):
         record = call_of(self.namespace.name, self.conversation, call.messages, call.completion, at)
         self._answers.setdefault((step.branch, step.index), []).extend(answers_of(record))
         spooled = self._recorder.spool_call(record)  # the writer may come to it late
-        self._writer.put(lambda: self._recorder.record(record, spooled))
-        self.keep(step)
+        self._writer.put(lambda: self.record(record, spooled))
+        if not self.journal_call(step, call):
+            self.keep(step)
 
     def tool_called(self, step: ConvoStep, name: str, arguments: dict[str, Any], result: Any) -> None:  # noqa: ARG002
         """Store a step with the result of a function."""
@@ -101,17 +157,32 @@ class ConvoRunStore(RunListener):
         self.keep_messages(step)
 
     def ended(self, result: ConvoGraphResult) -> None:
-        """Write how the run ended, and wait until everything is written."""
-        if not result.success and result.steps:
-            with suppress(GraphFailure):  # a step that cannot be written is why the run failed
-                self.keep(result.steps[-1])
-                if not result.steps[-1].completed:
-                    self.keep_messages(result.steps[-1])
+        """Write how the run ended, wait until everything is written, and let others have the run."""
+        whole = False
+        try:
+            whole = self._begun and self.write_end(result)
+        finally:
+            self._journal.close(remove=whole)
+
+    def write_end(self, result: ConvoGraphResult) -> bool:
+        """Write how the run ended, with the steps at which it failed, and tell whether everything is written."""
+        for branch in () if result.success else result.branches():
+            for step in branch.steps[-1:]:
+                with suppress(GraphFailure):  # a step that cannot be written is why the run failed
+                    self.keep(step)
+                    if not step.completed:
+                        self.keep_messages(step)
+        self.catch_up()
         # After those of the steps come the messages of the summary.
         summed_up = result.messages[len(messages_of_steps(result.steps)) :]
-        self._writer.put(lambda: self._said.end(summed_up))
+
+        def end_conversation() -> None:
+            self.write_messages()
+            self._said.end(summed_up)
+
+        self.say(end_conversation)
         end = {
-            "status": "done" if result.success else "failed",
+            "status": DONE if result.success else "failed",
             **typed_property("value", to_plain(result.value)),
             "summary": result.summary,
             "error": result.error,
@@ -120,19 +191,23 @@ class ConvoRunStore(RunListener):
         query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(end))
         self._writer.put(lambda: self.write(query))
         self._writer.close()
-        self._journal.close(remove=not self._writer.failed)
+        return not self._writer.failed
 
     def interrupted(self) -> None:
-        """Write that the user has stopped the run, and wait until everything is written that has happened so far."""
+        """Write that the user has stopped the run, and all that has happened so far; then others may have the run."""
+        self.catch_up()
         query = self.namespace.query("runs/end-run", id=self.id, properties={"status": "stopped"})
         self._writer.put(lambda: self.write(query))
         self._writer.wait()
+        self._journal.close(remove=False)
 
     def keep(self, step: ConvoStep) -> None:
         """Store the state of a step: in the journal now, and in Neo4j soon, where the latest state counts."""
         key = (step.branch, step.index)
         state = write_state(step)
         journaled = self._journal.append(state)
+        self._kept[key] = KeptState.of(step)
+        self._behind.pop(key, None)
         self._latest[key] = self.step_query(step, state)
 
         def write_latest() -> None:
@@ -144,10 +219,52 @@ class ConvoRunStore(RunListener):
         if not journaled:
             self._writer.wait()
 
+    def journal_call(self, step: ConvoStep, call: ModelCall) -> bool:
+        """Journal a call by itself, and tell whether: a step of many would be written with all of them at each."""
+        key = (step.branch, step.index)
+        if key not in self._kept or not self._kept[key].misses_calls_only(step):
+            return False
+        line = write_json({"branch": step.branch, "index": step.index, "call": call.as_dict()}, step.node)
+        journaled = self._journal.append(line)
+        if journaled:
+            self._behind[key] = step
+        return journaled
+
+    def catch_up(self) -> None:
+        """Store the steps of whose latest calls the database does not know yet."""
+        for step in [*self._behind.values()]:
+            with suppress(GraphFailure):
+                self.keep(step)
+
     def keep_messages(self, step: ConvoStep) -> None:
         """Store what was said in a step, as a part of the one conversation of the run."""
-        id_, branch, index, messages = self.step_id(step.branch, step.index), step.branch, step.index, step.messages
-        self._writer.put(lambda: self._said.add(id_, branch, index, messages))
+        said = (self.step_id(step.branch, step.index), step.branch, step.index, step.messages)
+        self._unsaid.append(said)
+        self.say(lambda: self.write_messages(said))
+
+    def write_messages(self, last: SaidInStep | None = None) -> None:
+        """Write what was said in steps, up to the last one given; what was dropped before goes first."""
+        while self._unsaid:
+            said = self._unsaid.popleft()
+            self._said.add(*said)
+            if said is last:  # the steps after it are not stored yet
+                return
+
+    def say(self, add: Callable[[], None]) -> None:
+        """Have messages stored, unless the run is forgotten meanwhile."""
+
+        def add_messages() -> None:
+            if not is_forgotten(self.namespace, self.id):
+                add()
+
+        self._writer.put(add_messages)
+
+    def record(self, call: RecordedCall, spooled: Path | None) -> None:
+        """Record a call of a model, unless the run was forgotten while the model wrote."""
+        if is_forgotten(self.namespace, self.id):
+            self._recorder.drop(spooled)
+        else:
+            self._recorder.record(call, spooled)
 
     def write(self, *queries: Query) -> None:
         """Run queries in one transaction."""
@@ -208,30 +325,55 @@ def find_run(namespace: Namespace, id_: str) -> StoredConvoRun:
     [row] = rows
     if row["language"] != "convo":
         raise MemoryGraphError(f"the run `{id_}` is one of {row['language']}, and cannot be resumed")
-    states = [*(parse_stored_json(state) for state in row["states"]), *Journal(id_).read()]
-    latest = {(state["branch"], state["index"]): state for state in states}
-    steps = [ConvoStep.from_dict(state) for state in latest.values()]
+    states = chain((parse_stored_json(state) for state in row["states"]), Journal(id_).read())
+    steps = [ConvoStep.from_dict(state) for state in merge_states(states)]
     given = parse_stored_json(row["input"]) if row["input"] is not None else None
     return StoredConvoRun(id_, row["status"], row["program_hash"], given, steps)
 
 
+def merge_states(states: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Merge what was journaled, in order: of each step the latest state, with the calls that came after it.
+
+    >>> call = {"branch": "", "index": 0, "call": {"key": "prompt 0"}}
+    >>> merge_states([{"branch": "", "index": 0, "calls": []}, call])
+    [{'branch': '', 'index': 0, 'calls': [{'key': 'prompt 0'}]}]
+    """
+    latest: dict[tuple[str, int], dict[str, Any]] = {}
+    for state in states:
+        key = (state["branch"], state["index"])
+        if "call" not in state:
+            latest[key] = state
+        elif key in latest:
+            latest[key].setdefault("calls", []).append(state["call"])
+    return [*latest.values()]
+
+
 def write_state(step: ConvoStep) -> str:
     """Write a step as JSON, as deep as it can be read again."""
+    return write_json(step.as_dict(), step.node)
+
+
+def write_json(data: dict[str, Any], node: str) -> str:
+    """Write a part of the record of a run as JSON; the node is named where it nests too deep to be read again."""
     try:
-        state = json.dumps(to_plain(step.as_dict()))
-        check_json_depth(state, MAX_STORED_JSON_DEPTH)
+        text = json.dumps(to_plain(data))
+        check_json_depth(text, MAX_STORED_JSON_DEPTH)
     except (json.JSONDecodeError, RecursionError) as error:
-        message = f"a value of the step at `{step.node}` nests more than {MAX_JSON_DEPTH} levels deep; make it flatter"
+        message = f"a value of the step at `{node}` nests more than {MAX_JSON_DEPTH} levels deep; make it flatter"
         raise GraphFailure(message, "value-too-large") from error
-    return state
+    return text
 
 
 def find_interrupted_run(namespace: Namespace, source: Source) -> str:
-    """Find the latest run of a program that has not ended; give its id."""
-    rows = namespace.read("convo/broken-run", graph=program_id(source))
-    if not rows:
-        raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted")
-    return str(rows[0]["id"])
+    """Find the latest run of a program that was interrupted, and that nobody runs on this machine; give its id."""
+    running: list[str] = []
+    while rows := namespace.read("convo/broken-run", graph=program_id(source), running=running):
+        id_ = str(rows[0]["id"])
+        if not Journal(id_).is_locked():
+            return id_
+        running.append(id_)
+    still = f"; `{running[0]}` is still running" if running else ""
+    raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted{still}")
 
 
 def find_latest_run(namespace: Namespace, source: Source) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memorygraph.json_text import MAX_JSON_DEPTH
 from memorygraph.limits import BYTES_PER_PART, spend
 from memorygraph.runtime.convo.values import (
     UNDEFINED,
@@ -32,6 +33,7 @@ NUMBER = re.compile(r"[-+]?(?:[0-9]{1,300}(\.[0-9]{0,300})?|\.[0-9]{1,300})([eE]
 MISMATCH: Any = object()
 
 MAX_SHOWN_VALUES = 20
+MAX_WRITTEN_PARTS = 10_000  # of a variable with types in it that is kept for a run that is resumed
 
 
 @dataclass(frozen=True)
@@ -259,6 +261,79 @@ def type_of(value: Any) -> ConvoType:
     if value is UNDEFINED or isinstance(value, list):
         raise ValueProblem(f"expected a type, not {name_kind(value)}; is its name that of its `define`?", "no-type")
     return Enum((value,))
+
+
+# Types as JSON, for a run that is resumed
+
+
+def can_write_types(value: Any) -> bool:
+    """Whether JSON can hold a value when its types are written; not one that is very large, or holds itself."""
+    waiting, count = [(value, 0)], 0  # each part with the levels around it
+    while waiting:
+        found, depth = waiting.pop()
+        inner: Iterable[Any] = ()
+        match found:
+            case Struct():
+                inner = (field.type for field in found.fields)
+            case ArrayOf():
+                inner = (found.item,)
+            case Enum():
+                inner = found.values
+            case dict():
+                inner = found.values()
+            case list():
+                inner = found
+            case _ if found is UNDEFINED:
+                return False
+        waiting += [(part, depth + 2) for part in inner]
+        count += 1
+        if count + len(waiting) > MAX_WRITTEN_PARTS or depth > MAX_JSON_DEPTH:
+            return False
+    return True
+
+
+def write_types(value: Any) -> Any:
+    """Write a value that may have types in it as JSON: a type as its schema.
+
+    >>> write_types([{"a": BASIC["int"]}, 5])
+    {'list': [{'map': {'a': {'type': {'type': 'integer'}}}}, 5]}
+    """
+    if isinstance(value, ConvoType):
+        return {"type": value.schema}
+    if isinstance(value, dict):
+        return {"map": {name: write_types(held) for name, held in value.items()}}
+    return {"list": [write_types(item) for item in value]} if isinstance(value, list) else value
+
+
+def read_types(written: Any) -> Any:
+    """Read a value that `write_types` wrote; a `time` is an `int` then, which accepts the same."""
+    if not isinstance(written, dict):
+        return written
+    [(kind, held)] = written.items()
+    if kind == "type":
+        return type_of_schema(held)
+    return {n: read_types(v) for n, v in held.items()} if kind == "map" else [read_types(item) for item in held]
+
+
+def type_of_schema(schema: Mapping[str, Any]) -> ConvoType:
+    """Read the type that a type's schema stands for.
+
+    >>> type_ = Struct((StructField("a", ArrayOf(Enum((1, "x")))), StructField("b", BASIC["any"], True, "said")))
+    >>> type_of_schema(type_.schema) == type_
+    True
+    """
+    if "enum" in schema:
+        return Enum(tuple(schema["enum"]))
+    if "items" in schema:
+        return ArrayOf(type_of_schema(schema["items"]))
+    if "properties" in schema:
+        return Struct(
+            tuple(
+                StructField(name, type_of_schema(inner), name not in schema["required"], inner.get("description"))
+                for name, inner in schema["properties"].items()
+            )
+        )
+    return next(basic for basic in BASIC.values() if basic.schema.get("type") == schema.get("type"))
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,10 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.json_text import parse_json
+from memorygraph.json_text import join_halves, parse_json
 from memorygraph.languages.engine.findings import shorten
 from memorygraph.languages.pete.reading import read_pete
 from memorygraph.languages.pete.syntax import Command
-from memorygraph.runtime.pete.replies import join_halves
 from memorygraph.runtime.tools import ImportedTool, ToolMethod
 
 MAX_ANSWER_CHARS = 20_000  # what is larger belongs into the graph, and not into a log
@@ -162,12 +161,17 @@ def describe_procedure(name: str, arguments: str, document: str) -> str:
 
 
 def describe_arguments(schema: Mapping[str, Any]) -> str:
-    """Describe the arguments of a JSON schema, each with its type."""
+    """Describe the arguments of a JSON schema, each with its type.
+
+    >>> describe_arguments({"properties": {"speed": {"type": "number"}, "note": True}, "required": ["speed"]})
+    '{"speed": number, "note"?: any}'
+    """
     properties: Mapping[str, Any] = schema.get("properties", {})
     required = set(schema.get("required", ()))
-    named = (
-        f'"{name}"{"" if name in required else "?"}: {about.get("type", "any")}' for name, about in properties.items()
-    )
+    named = []
+    for name, about in properties.items():
+        kind = about.get("type", "any") if isinstance(about, Mapping) else "any"  # a schema may also be `true`
+        named.append(f'"{name}"{"" if name in required else "?"}: {kind}')
     return "{" + ", ".join(named) + "}"
 
 

@@ -27,7 +27,6 @@ TOO_LONG = f"the model wrote more than {MAX_REPLY_CHARS:,} characters, and was s
 CUT_OFF = "the model had no room to end its last statement, which was thrown away"
 REPEATED_LOG = "the model repeated the log before it went on; that was thrown away"
 
-HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 FENCE = "```"
 FENCE_END = re.compile(r"\n[ \t]*(?:```|`{0,2}\Z)")  # or what may be the beginning of it
 # What is wrong with an item in any log. What it means in this log is found out when it is stored.
@@ -203,17 +202,6 @@ class ReplyUnwrapper:
             self.ended = end[0].endswith(FENCE)
             text, self._held = text[: end.start()], text[end.start() :]
         return text
-
-
-def join_halves(text: str) -> str:
-    r"""Make a text that can be encoded: halves of characters are put together, or replaced.
-
-    >>> join_halves("\ud83d\ude00 \ud83d").encode()
-    b'\xf0\x9f\x98\x80 \xef\xbf\xbd'
-    """
-    if not HALF_CHARACTER.search(text):
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def find_mistake(piece: Piece) -> Finding | None:

@@ -97,9 +97,8 @@ class LogAppender:
         self.counts = dict(NOTHING)
         stack: list[Open] = []
         if log is not None:
-            if not live:
-                [called] = transaction.run("pete/called-faculties", log=log)
-                self._known.faculties.update(called["faculties"])
+            [called] = transaction.run("pete/called-faculties", log=log)
+            self._known.faculties.update(called["faculties"])
             for row in transaction.run("pete/open-contexts", log=log):
                 bindings = {ref: Bound(node, name) for ref, node, name in row["bindings"]}
                 stack.append(Open(row["address"], row["name"], row["size"], bindings))

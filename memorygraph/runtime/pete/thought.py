@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, Self
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
+from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.pete.items import RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
@@ -24,7 +24,7 @@ from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.addresses import find_addressed, parse_address
 from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
 from memorygraph.runtime.pete.log import Frame, LogEntry
-from memorygraph.runtime.pete.store import LogStore, read_command
+from memorygraph.runtime.pete.store import LogStore, UnfitPiece, read_command
 from memorygraph.runtime.pete.turn import PeteStep, TurnTaker
 from memorygraph.runtime.pete.views import View, view
 
@@ -234,11 +234,21 @@ class Thought:
             begun = Piece(Opening(self._name), f"context {self._name}() {{")
             self._store.append(None, [begun, *(indent(piece, 1) for piece in pieces)])
             return
+        depth = self._require_open(log)
+        if not pieces:
+            return
+        try:
+            self._store.append(log, [indent(piece, depth) for piece in pieces])
+        except UnfitPiece as unfit:  # another process has closed or deleted the log meanwhile
+            self._require_open(log)
+            raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it") from unfit
+
+    def _require_open(self, log: int) -> int:
+        """Return how many contexts are open where a log goes on, which is at least one."""
         end = self._store.find_end(log)
         if not end.depth:
             raise MemoryGraphError(f"the log `{end.name}` (memory:{log}) is closed, and can't go on")
-        if pieces:
-            self._store.append(log, [indent(piece, end.depth) for piece in pieces])
+        return end.depth
 
     def _all_faculties(self) -> Faculties:
         """The given faculties, and the one with which the model asks for what is out of its view."""

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memorygraph.compiler.pete.state import id_of
-from memorygraph.errors import Problem
-from memorygraph.json_text import parse_stored_json
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
+from memorygraph.json_text import join_halves, parse_stored_json
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
 from memorygraph.limits import call_apart, require_running
@@ -21,7 +21,7 @@ from memorygraph.query import Query
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
 from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
-from memorygraph.runtime.pete.replies import PeteReply, ReplyReader, join_halves
+from memorygraph.runtime.pete.replies import PeteReply, ReplyReader
 from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
 from memorygraph.runtime.pete.views import View
 
@@ -147,8 +147,19 @@ class TurnTaker:
         raw = parse_stored_json(join_halves(json.dumps(completion.raw, ensure_ascii=False)))
         conversation = f"pete-{root.name}"
         call = call_of(namespace.name, conversation, messages, replace(completion, raw=raw), at)
-        Recorder(namespace, conversation).record(call)
+        if not self.is_gone(root.address):
+            Recorder(namespace, conversation).record(call)
         return namespace.query("pete/join-message", id=id_of(root.innermost().address), messages=answers_of(call))
+
+    def is_gone(self, log: int) -> bool:
+        """Whether a log was forgotten or deleted while the model wrote, so that nothing more is stored of it."""
+        try:
+            self.store.find_end(log)
+        except NotFoundError:
+            return True
+        except MemoryGraphError:  # what is recorded waits until the database answers
+            return False
+        return False
 
     def store_reply(self, turn: PeteStep, log: int, stack: Sequence[int], reply: PeteReply, joined: Query) -> PeteStep:
         """Store what fits, and let the system answer."""

@@ -16,8 +16,6 @@ from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import parse_json
 from memorygraph.limits import wait_for
-from memorygraph.llm.addresses import is_loopback
-from memorygraph.llm.certificates import trusted_certificates
 from memorygraph.runtime.permissions import Address, Permissions, address_of
 from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
 from memorygraph.runtime.values import describe_type, require_object, require_text
@@ -46,7 +44,8 @@ class HttpTool(ImportedTool):
     is sent is JSON, or a text as it is. A status of 400 or more is a failure. `request({method, path, query, headers,
     body})` gives `{status, headers, body}`, whatever the status. An answer has 30 seconds and 10 MB. Redirects of a
     GET are followed as far as they stay on the same host and port and below the same path. The name of the host leads
-    where it led at the run's first call, and not to this machine unless it is a name of it.
+    where it led at the run's first call, and not to this machine unless it is a name of it; where the environment names
+    a proxy for it, the proxy says where it leads.
     """
 
     METHODS = ("get", "post", "put", "patch", "delete", "request")
@@ -140,15 +139,11 @@ class HttpTool(ImportedTool):
         import anyio
         import httpx2
 
-        from memorygraph.runtime.tools.pinned import PinnedTransport
+        from memorygraph.runtime.tools.pinned import make_transport
 
-        # A proxy of the environment cannot reach this machine's own services.
-        outside = not is_loopback(self._address[0])
         with anyio.fail_after(SECONDS):
-            transport = PinnedTransport(self.permissions.addresses)
-            async with httpx2.AsyncClient(
-                timeout=SECONDS, trust_env=outside, transport=transport, verify=trusted_certificates()
-            ) as client:
+            transport = make_transport(self._base, self.permissions.addresses)
+            async with httpx2.AsyncClient(timeout=SECONDS, trust_env=False, transport=transport) as client:
                 request = client.build_request(verb, url, headers=dict(headers), content=content)
                 for _ in range(MAX_REDIRECTS + 1):
                     response = await client.send(request, stream=True)

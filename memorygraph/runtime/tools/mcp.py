@@ -11,12 +11,13 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import ExitStack, asynccontextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.limits import Cancelled, LimitExceeded, wait_for
-from memorygraph.llm.addresses import PinnedAddresses, is_loopback
+from memorygraph.llm.addresses import PinnedAddresses
 from memorygraph.runtime.permissions import Address, Permissions
 from memorygraph.runtime.tools.descendants import ending_descendants
 from memorygraph.runtime.tools.http import require_base
@@ -75,10 +76,7 @@ class McpTool(ImportedTool):
         if self._session is not None:
             return self._session
         if self._address is not None:
-            # A proxy of the environment cannot reach this machine's own services.
-            self._session = McpSession(
-                connect_http(self.rest, self.permissions.addresses, proxies=not is_loopback(self._address[0]))
-            )
+            self._session = McpSession(connect_http(self.rest, self.permissions.addresses))
         else:
             self._session = McpSession(connect_pipes(self._words, self.folder))
         return self._session
@@ -91,25 +89,25 @@ class McpTool(ImportedTool):
 
 
 @asynccontextmanager
-async def connect_http(url: str, addresses: PinnedAddresses, *, proxies: bool) -> AsyncIterator[Any]:
+async def connect_http(url: str, addresses: PinnedAddresses) -> AsyncIterator[Any]:
     """Connect to a server that speaks streamable HTTP."""
     from mcp.client.streamable_http import streamable_http_client
 
     async with (
-        make_http_client(addresses, proxies=proxies) as client,
+        make_http_client(url, addresses) as client,
         streamable_http_client(url, http_client=client) as streams,
     ):
         yield streams
 
 
-def make_http_client(addresses: PinnedAddresses, *, proxies: bool) -> Any:
+def make_http_client(url: str, addresses: PinnedAddresses) -> Any:
     """Make a client of the HTTP library that the SDK uses: httpx before its version 2, and then httpx2."""
     import mcp
 
-    from memorygraph.runtime.tools.pinned import PinnedTransport, pinned_httpx_transport
+    from memorygraph.runtime.tools.pinned import make_transport
 
-    transport: Any = PinnedTransport(addresses) if hasattr(mcp, "Client") else pinned_httpx_transport(addresses)
-    return transport.library.AsyncClient(timeout=SECONDS, trust_env=proxies, transport=transport)
+    library = import_module("httpx2" if hasattr(mcp, "Client") else "httpx")
+    return library.AsyncClient(timeout=SECONDS, trust_env=False, transport=make_transport(url, addresses, library))
 
 
 @asynccontextmanager
@@ -158,6 +156,7 @@ class McpSession:
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
         self._ready: Future[Any] = Future()
+        self._client: Any = None
         self._stop = self._portal.call(anyio.Event)
         self._task = self._portal.start_task_soon(self.serve, transport)
         atexit.register(self.close)
@@ -225,7 +224,7 @@ class McpSession:
         atexit.unregister(self.close)
         with suppress(RuntimeError):  # the loop has ended already
             self._portal.call(self._stop.set)
-            if not self._ready.done():
+            if self._client is None:  # it would not see the event before its server is ready, which may never be
                 self._task.cancel()
             with suppress(TimeoutError, CancelledError):
                 self._task.result(_CLOSING_SECONDS)

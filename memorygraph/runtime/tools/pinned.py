@@ -3,16 +3,21 @@
 A client that is given a name looks it up for each connection: what was checked at the first could lead elsewhere at the
 second. This one looks up each name once. The name stays what TLS proves and what the header `Host` says. A transport is
 for requests to one host: two names at one address would share connections.
+
+Where the environment names a proxy for a URL, that connects, and it looks up the name.
 """
 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import anyio.to_thread
 import httpx2
 
-from memorygraph.llm.addresses import PinnedAddresses
+from memorygraph.errors import MemoryGraphError
+from memorygraph.llm.addresses import PinnedAddresses, is_loopback
 from memorygraph.llm.certificates import trusted_certificates
 
 
@@ -71,3 +76,23 @@ def pinned_httpx_transport(addresses: PinnedAddresses) -> Any:
 
     transport = type("PinnedHttpxTransport", (PinnedSending, httpx.AsyncBaseTransport), {"library": httpx})
     return transport(addresses, httpx.AsyncHTTPTransport())
+
+
+def make_transport(url: str, addresses: PinnedAddresses, library: Any = httpx2) -> Any:
+    """The transport for a client of httpx2, or of httpx, whose requests go to the host of a URL."""
+    proxy = find_proxy(url)
+    if proxy is None:
+        return PinnedTransport(addresses) if library is httpx2 else pinned_httpx_transport(addresses)
+    try:
+        return library.AsyncHTTPTransport(proxy=proxy, verify=trusted_certificates())
+    except (ValueError, ImportError, library.InvalidURL) as error:  # SOCKS needs a package of its own
+        raise MemoryGraphError(f"the proxy that the environment names cannot be used: {error}") from None
+
+
+def find_proxy(url: str) -> str | None:
+    """The proxy that the environment names for a URL; none for this machine's own services, which it cannot reach."""
+    parts, named = urlsplit(url), getproxies()
+    proxy = named.get(parts.scheme) or named.get("all")
+    if not proxy or is_loopback(parts.hostname or "") or proxy_bypass(parts.netloc):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"

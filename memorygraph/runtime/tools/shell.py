@@ -108,7 +108,8 @@ def kill_group_after(process: subprocess.Popen[bytes]) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(ProcessLookupError):
+        # macOS refuses a signal to a group of which only its first process is left, which has ended.
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         for stream in (process.stdout, process.stderr):
@@ -138,9 +139,18 @@ def read_outputs(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
             require_running()
             if time.monotonic() > deadline:
                 raise MemoryGraphError(f"it took longer than {SECONDS:g} seconds and was stopped")
-            # Its exit code is not taken yet: until then, its number stays its own.
-            ended = ended or os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            ended = ended or has_ended(process)
             if not selector.get_map() and not ended:
                 time.sleep(_PAUSE_SECONDS)
     stdout, stderr = (bytes(output) for output in collected.values())
     return stdout, stderr
+
+
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a process has ended; where that can be told so, its exit code is not taken, and its number stays its own.
+
+    Python has no `waitid` on macOS before its version 3.13.
+    """
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None

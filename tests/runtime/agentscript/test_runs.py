@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import warnings
+from functools import partial
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 import pytest
 
-from memorygraph import MemoryGraph, MemoryGraphError, ModelError, RecordWarning
+from memorygraph import ConnectionError, MemoryGraph, MemoryGraphError, ModelError, QueryError, RecordWarning
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
+from memorygraph.runtime.runs import RunWriter
 from memorygraph.scripted.replies import Failure
 from memorygraph.scripted.scripted_model import ScriptedModel
 
@@ -165,6 +168,37 @@ def test_a_run_goes_on_when_the_database_is_lost(
             assert lost.run(program, INPUT).value == {"text": "still here"}
     assert {warning.category for warning in caught} == {RecordWarning}
     assert any("could not be stored whole" in str(warning.message) for warning in caught)
+
+
+def test_the_end_of_a_run_waits_once_for_a_database_that_is_gone() -> None:
+    writer, tried, queued = RunWriter("the run"), [], Event()
+
+    def fail(piece: str) -> None:
+        queued.wait()
+        tried.append(piece)
+        raise ConnectionError("Neo4j cannot be reached")
+
+    for piece in ("first", "second", "third"):
+        writer.put(partial(fail, piece))
+    Timer(0.05, queued.set).start()
+    writer.wait()
+    writer.put(partial(fail, "of a later generation"))
+    with pytest.warns(RecordWarning, match="could not be stored whole"):
+        writer.close()
+    assert tried == ["first", "of a later generation"]
+
+
+def test_what_one_piece_of_a_record_lacks_does_not_drop_the_others() -> None:
+    writer, done = RunWriter("the run"), list[int]()
+
+    def refuse() -> None:
+        raise QueryError("refused")
+
+    for work in (refuse, partial(done.append, 1), partial(done.append, 2)):
+        writer.put(work)
+    with pytest.warns(RecordWarning):
+        writer.close()
+    assert done == [1, 2]
 
 
 @pytest.mark.usefixtures("model")

@@ -126,6 +126,29 @@ def test_a_message_of_an_earlier_step_stays_where_it_is_tagged_so() -> None:
     assert requests("", source)[2]["messages"] == [BRIEF, *C, B[2], {"role": "user", "content": "C: two Hi"}]
 
 
+@pytest.mark.parametrize(
+    ("words", "before"),
+    [
+        ("last:0", []),
+        ("last:1", ["M3"]),
+        ("last:4", ["M1", "M2", "M3"]),
+        ("dropLast:0", ["M1", "M2", "M3"]),
+        ("dropLast:1", ["M1", "M2"]),
+        ("dropLast:3", []),
+        ("dropLast:4", []),
+        ("dropLast:1 last:1", ["M2"]),
+    ],
+)
+def test_a_prompt_in_code_has_so_many_messages_before_it(words: str, before: list[str]) -> None:
+    source = (
+        f"> node a\n> user\nM1\n> assistant\nM2\n@call\n> user\nM3\n"
+        f"> f(x: string) -> (??? (* {words}) Q ???)\n> nodeEnd\n> user\nx\n> goto a"
+    )
+    with scripted([tool("f", x="1"), "answer"]) as model:
+        execute_convo_graph(source)
+    assert [message["content"] for message in sent(model)[1]] == [*before, "Q"]
+
+
 def test_the_functions_of_a_node_can_be_called_from_everywhere() -> None:
     source = (
         "> node a\n > f(x: string) -> (add(x '!'))\n> node b\n > user\n {{f(input)}}\n> nodeEnd\n> user\nHi\n> goto b"
@@ -134,6 +157,71 @@ def test_the_functions_of_a_node_can_be_called_from_everywhere() -> None:
         execute_convo_graph(source)
     assert sent(model) == [[{"role": "user", "content": "Hi!"}]]
     assert "tools" not in model.requests[0].json
+
+
+LABELS = """
+> local label(n: string) -> ( 'OUT {{n}}' )
+> local around(n: string) -> ( label(n) )
+@to b
+> node a
+  > local label(n: string) -> ( 'A {{n}}' )
+  > local shown(n: string) -> ( label(n) )
+  > user
+  %s
+> node b
+  {{label("described")}}
+  > local label(n: string) -> ( 'B {{n}}' )
+  > local only(n: string) -> ( label(n) )
+  > user
+  %s
+@to a
+> node c
+  > user
+  %s
+> nodeEnd
+> user
+x
+> goto %s
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "node", "text"),
+    [
+        ("label(input)", "a", "A x"),
+        ("label(input)", "b", "B x"),
+        ("label(input)", "c", "OUT x"),
+        ("shown(input)", "b", "A x"),  # a body calls what stands beside it, wherever it is called from
+        ("only(input)", "a", "B x"),
+        ("around(input)", "a", "OUT x"),
+    ],
+)
+def test_of_functions_with_one_name_code_calls_its_nodes_own_else_the_one_outside(
+    call: str, node: str, text: str
+) -> None:
+    with scripted(["one", "two", "three"]) as model:
+        result = execute_convo_graph(LABELS % (*[f"{{{{{call}}}}}"] * 3, node))
+    assert (result.error, sent(model)[0]) == (None, [{"role": "user", "content": text}])
+
+
+def test_a_node_that_calls_its_only_function_itself_calls_its_helpers() -> None:
+    node = "> node %s\n > local label(n: string) -> ('%s {{n}}')\n > thank(n: string) -> (label(n))\n"
+    result = execute_convo_graph(f"@to b\n{node % ('a', 'A')}{node % ('b', 'B')}> nodeEnd\n> user\nx\n> goto a")
+    assert [step.output for step in result.steps] == ["A x", "B A x"]
+
+
+def test_a_fork_calls_the_functions_of_its_own_node() -> None:
+    node = "> node %s\n > local label(n: string) -> ('%s {{n}}')\n > thank(n: string) -> (label(n))\n"
+    source = f"@fork\n@to b\n@to c\n> node a\n{node % ('b', 'B')}{node % ('c', 'C')}> nodeEnd\n> user\nx\n> goto a"
+    result = execute_convo_graph(source)
+    assert (result.value, [fork.value for fork in result.forks]) == ("B x", ["C x"])
+
+
+def test_a_description_calls_the_functions_of_its_node() -> None:
+    source = LABELS.replace("@to b", "@to auto") % ("A", "B", "C", "a")
+    with scripted(["one", '{"nodeId": "b"}', "two"]) as model:
+        execute_convo_graph(source)
+    assert '"B described"' in sent(model)[1][0]["content"]
 
 
 def test_a_node_without_a_message_of_the_user_calls_its_only_function() -> None:
@@ -212,3 +300,10 @@ def test_what_the_user_of_a_program_gives_is_the_input(given: Any, text: str) ->
         result = execute_convo_graph(source, input=given)
     assert sent(model)[0][0]["content"] == f"{text}|{'1' if isinstance(given, dict) else 'undefined'}"
     assert result.steps[0].input == given
+
+
+def test_the_input_of_a_run_goes_before_the_last_goto_that_is_not_disabled() -> None:
+    source = "> node a\n > user\n A {{input}}\n> node b\n> nodeEnd\n> user\nold\n> goto a\n@disabled\n> goto b"
+    with scripted("ok") as model:
+        result = execute_convo_graph(source, input="new")
+    assert (result.error, sent(model)) == (None, [[{"role": "user", "content": "A new"}]])

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from memorygraph.languages import parse
 from memorygraph.languages.convo import syntax as convo
-from memorygraph.runtime.convo.controller import convo_graph, execute_convo_graph
+from memorygraph.runtime.convo.controller import convo_graph, execute_convo_graph, fill_placeholders
+from memorygraph.runtime.convo.engine import Engine
+from memorygraph.runtime.convo.steps import ConvoGraphResult
 from memorygraph.runtime.convo.transcript import TranscriptEntry, record_result, transcript_text
 from tests.examples import examples
 from tests.runtime.convo.model import scripted, sent, tool
@@ -85,6 +87,53 @@ def test_a_transcript_holds_it_as_it_was(said: str) -> None:
     assert roles == [entry.role for entry in result.messages]
     spoken = [(m, e) for m, e in zip(conversation.messages, result.messages, strict=True) if e.role == "assistant"]
     assert [text_of(message) for message, _ in spoken] == [entry.content for _, entry in spoken] == [said, said]
+
+
+TAGGED = """
+@to b
+> node a
+  > do
+  word = '${v}'
+  @responseModel ${m}
+  @temperature ${t}
+  @assign ${v}
+  @call ${f}
+  > user
+  Hi
+  > f(x: string)
+> node b
+  > user
+  {{known}}
+> nodeEnd
+> user
+x
+> goto a
+"""
+
+
+def test_placeholders_in_tags_are_filled_in() -> None:
+    with scripted(["eight", "ok"]) as model:
+        result = execute_filled(TAGGED, m="small", t=0.3, v="known", f="f")
+    request = model.requests[0].json
+    assert (request["model"], request["temperature"], request["tool_choice"]["function"]["name"]) == ("small", 0.3, "f")
+    assert sent(model)[1] == [{"role": "user", "content": "eight"}]
+    tags = "@responseModel small\n@temperature 0.3\n@assign known\n@call f\n> user\nHi"
+    assert result.text.startswith(f"> do\nword='known'\n\n{tags}")
+
+
+@pytest.mark.parametrize("said", [*HOSTILE, "= evil()", " == evil()"])
+def test_what_is_filled_into_a_tag_stays_in_the_line_of_the_tag(said: str) -> None:
+    with scripted("ok"):
+        result = execute_filled(TAGGED.replace("@call ${f}", "@on ${f}"), m="small", t=0.3, v="known", f=said)
+    assert result.error is None
+    user = parse(result.text, "convo").conversation.messages[1]
+    assert [tag.name for tag in user.tags] == ["responseModel", "temperature", "assign", "on"]
+    assert user.tags[-1].expression is None
+
+
+def execute_filled(source: str, **values: object) -> ConvoGraphResult:
+    """Run a source with values for its placeholders; unlike `convo_graph`, give the whole result."""
+    return Engine(fill_placeholders(parse(source, "convo"), values)).run()
 
 
 LINES = st.lists(st.sampled_from([*HOSTILE, " ", "\n", "a", "\\", ">", "@x", "#", "{{", "}}", '"', "-----", "\t"]))

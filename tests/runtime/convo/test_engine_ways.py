@@ -195,6 +195,18 @@ def test_a_run_can_be_ended_while_it_runs() -> None:
     assert (controller.state, controller.run().code) == ("stopped", "stopped")
 
 
+def test_a_conversation_that_is_left_in_the_middle_is_no_success() -> None:
+    with scripted(REPLIES), Conversation(HELLO) as conversation:
+        conversation.complete()
+    result = conversation.result
+    assert (result.success, result.code, result.value, [step.node for step in result.steps]) == (
+        False,
+        "stopped",
+        None,
+        ["sort"],
+    )
+
+
 def test_leaving_the_loop_over_the_steps_ends_the_run() -> None:
     with scripted(REPLIES) as model:
         controller = ConvoGraphController(HELLO)
@@ -250,6 +262,92 @@ def test_a_run_that_failed_goes_on_where_it_failed() -> None:
     assert (result.value, len(model.requests)) == ("bye", 5)
     assert result.text.count("> user\nSort") == 1
     assert "End Yes! (1)" in result.text
+
+
+DOWN = Failure(400)
+BROKEN: dict[str, tuple[str, list[ScriptedAnswer], list[ScriptedAnswer]]] = {
+    "a type of the node": (
+        "> node a\n> define\nAnswer = map(score: int)\n@json Answer\n> user\nRate\n> nodeEnd\n> goto a",
+        [],
+        ['{"score": 3}'],
+    ),
+    "types of an earlier node": (
+        "@to b\n> node a\n> define\nkinds.Answer = map(score?: enum(1 2))\n> user\nHi\n"
+        "> node b\n@json = array(kinds.Answer)\n> user\nRate\n> nodeEnd\n> goto a",
+        ["hello"],
+        ['[{"score": 1}]'],
+    ),
+    "a type of a `do` outside": (
+        "> do\nAnswer = map(score: int)\n@to b\n> node a\n> user\nOne\n> node b\n@json Answer\n> user\nTwo\n"
+        "> nodeEnd\n> goto a",
+        ["one"],
+        ['{"score": 1}'],
+    ),
+    "a variable of a `do` outside": (
+        "> do\nname = 'Ada'\n@includeInNodes\n> system\nThe user is {{name}}\n> do\nname = 'Bob'\n"
+        "@to b\n> node a\n> user\nOne {{name}}\n> node b\n> user\nTwo {{name}}\n> nodeEnd\n> goto a",
+        ["one"],
+        ["two"],
+    ),
+    "a first step that failed in its code": (
+        "> do\ntoday = 'Monday'\n> node a\n> do\nwet = ??? () Is it wet? ???\n> user\nToday is {{today}}: {{wet}}\n"
+        "> nodeEnd\n> goto a",
+        [],
+        ["yes", "ok"],
+    ),
+    "what is another one each time": (
+        "> define\nid = rand(1000000000)\n@includeInNodes\n> system\n{{eq(id id)}} {{id}}\n"
+        "@to b\n> node a\n> user\nOne\n> node b\n> user\nTwo\n> nodeEnd\n> goto a",
+        ["one"],
+        ["two"],
+    ),
+    "visits that the conversation holds": (
+        "> do\nname = 'Ada'\n@to c\n@contextDepth full\n> node b\n> user\n{{input}} of {{graphInput}}\n"
+        "@contextDepth full\n> node c\n> user\n{{input}} of {{graphInput}} after {{__nodeStack.1.input}}\n"
+        "> nodeEnd\n> user\nI am {{name}}\n> goto b\n> user\nHello {{name}}\n> assistant\nHi {{name}}\n> goto b",
+        ["one"],
+        ["two"],
+    ),
+    "an answer that a route comes after": (
+        "@to b the answer is polite\n> node a\n@assign answer\n> user\nHow many?\n"
+        "> node b\n> user\nYou said {{answer}}\n> nodeEnd\n> goto a",
+        ["8"],
+        ['{"isTrue": true}', "fine"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "first", "rest"), BROKEN.values(), ids=list(BROKEN))
+def test_a_run_that_goes_on_asks_what_it_would_have_asked(
+    source: str, first: list[ScriptedAnswer], rest: list[ScriptedAnswer]
+) -> None:
+    with scripted([*first, DOWN, *rest]) as model:
+        failed = execute_convo_graph(source, input="x" if "> goto a" in source else None)
+        kept = [ConvoStep.from_dict(json.loads(json.dumps(step.as_dict()))) for step in failed.steps]
+        result = execute_convo_graph(source, resume=kept)
+        asked = sent(model)
+    assert (failed.code, result.error) == ("model", None)
+    assert asked[len(first)] == asked[len(first) + 1]  # what failed is asked again, with the same words
+    assert "undefined" not in json.dumps(asked)
+    with scripted([*first, *rest]) as model:
+        whole = execute_convo_graph(source, input="x" if "> goto a" in source else None)
+    assert (result.value, [step.node for step in result.steps]) == (whole.value, [step.node for step in whole.steps])
+    if "rand" not in source:
+        assert sent(model) == [*asked[: len(first)], *asked[len(first) + 1 :]]
+
+
+def test_a_run_that_an_earlier_version_kept_goes_on() -> None:
+    source = (
+        "> define\nAnswer = map(score: int)\n@to b\n> node a\n> user\nOne\n> node b\n@json Answer\n> user\nTwo\n"
+        "> nodeEnd\n> user\nx\n> goto a"
+    )
+    with scripted(["one", DOWN, '{"score": 1}']):
+        kept = [step.as_dict() for step in execute_convo_graph(source).steps]
+        for data in kept:
+            data.pop("start", None)
+            data.pop("types", None)
+        result = execute_convo_graph(source, resume=[ConvoStep.from_dict(data) for data in kept])
+    assert (result.error, result.value) == (None, {"score": 1})
 
 
 def test_the_branches_of_a_fork_go_on_too() -> None:

@@ -46,3 +46,22 @@ def test_a_file_with_other_problems_has_only_those() -> None:
     source = "@to nowhere\n> node a\n  > user\n  {{gone(unset)}}\n> goto a"
     assert [problem.code for problem in MemoryGraph.check(source, "convo")] == ["missing-target"]
     assert MemoryGraph.find_warnings(source, "convo") == []
+
+
+def test_only_a_goto_may_name_main_where_there_is_no_such_node_and_words_after_auto_are_a_condition() -> None:
+    source = "@to main\n> node a\n  > to auto a, main,next\n> node%s\n> nodeEnd\n> goto\n> goto main\n> goto next"
+    problems = {id_: MemoryGraph.check(source % id_, "convo") for id_ in ("", " b")}
+    assert {id_: [(each.line, each.column) for each in found] for id_, found in problems.items()} == {
+        "": [(8, 8)],
+        " b": [(1, 5), (8, 8)],
+    }
+    assert {each.code for found in problems.values() for each in found} == {"missing-target"}
+
+
+def test_a_message_of_a_route_that_is_disabled_leads_nowhere_and_one_with_a_condition_may_be_left_out() -> None:
+    source = (
+        "> node a\n  @disabled\n  > to b\n  @condition = unset\n  > to a\n  > exit\n"
+        "> node b\n> nodeEnd\n> goto a\n@disabled\n> goto b"
+    )
+    warnings = MemoryGraph.find_warnings(source, "convo")
+    assert [(each.line, each.code) for each in warnings] == [(4, "unset-variable"), (7, "unreached-node")]

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 import pytest
 
 from memorygraph import (
+    ConflictError,
+    ConnectionError,
     Conversation,
     ConvoGraphController,
     MemoryGraph,
     MemoryGraphError,
     NotFoundError,
+    RecordWarning,
     convo_graph,
     execute_convo_graph,
 )
 from memorygraph.languages import parse
-from memorygraph.runtime.runs import RunResult
+from memorygraph.query import Query
+from memorygraph.runtime.convo.journal import Journal
+from memorygraph.runtime.convo.scene import Surroundings
+from memorygraph.runtime.convo.steps import GraphFailure
+from memorygraph.runtime.convo.store import ConvoRunStore
+from memorygraph.runtime.runs import RunInterrupted, RunResult, RunWriter
 from memorygraph.scripted.replies import Failure, Request
 from tests.runtime.convo.model import scripted
 from tests.runtime.convo.test_engine_review import FOLDER, POSITIVE, REVIEW, SOURCE
@@ -120,6 +130,37 @@ def test_a_run_that_goes_on_continues_its_conversation(graph: MemoryGraph) -> No
     assert [message["content"] for message in graph.messages(conversation)] == ["x", "A x", "one", "B one", "two"]
 
 
+def test_a_conversation_has_what_was_dropped_while_the_database_was_gone(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = "@to b\n> node a\n> user\nA {{input}}\n> node b\n> user\nB {{input}}\n> nodeEnd\n> goto a"
+    second_asked, dropped, write, drop = Event(), Event(), ConvoRunStore.write, RunWriter.drop_waiting
+
+    def lose_first_step(store: ConvoRunStore, *queries: Query) -> None:
+        if queries[0].parameters.get("order") == 0 and not dropped.is_set():
+            second_asked.wait()  # by then what was said in the step waits, too
+            raise ConnectionError("Neo4j cannot be reached")
+        write(store, *queries)
+
+    def drop_and_tell(writer: RunWriter) -> None:
+        drop(writer)
+        dropped.set()
+
+    def reply(request: Request) -> str:
+        if "B one" not in str(request.json):
+            return "one"
+        second_asked.set()
+        dropped.wait()
+        return "two"
+
+    monkeypatch.setattr(ConvoRunStore, "write", lose_first_step)
+    monkeypatch.setattr(RunWriter, "drop_waiting", drop_and_tell)
+    with scripted(reply), pytest.warns(RecordWarning, match="could not be stored whole"):
+        result = graph.run(source, "x", language="convo")
+    said = [message["content"] for message in graph.messages(result.conversation)]
+    assert said == ["x", "A x", "one", "B one", "two"]
+
+
 def test_a_graph_that_asks_no_model_has_a_conversation_too(graph: MemoryGraph) -> None:
     source = "> node a\n> double(x: number) -> (mul(x 2))\n> nodeEnd\n> goto a"
     result = graph.run(source, 3, language="convo")
@@ -149,6 +190,14 @@ def test_a_text_that_looks_like_json_stays_a_text(graph: MemoryGraph) -> None:
         result = graph.run("> node a\n> user\nHi\n> nodeEnd\n> goto a", '{"a": 1}', language="convo")
     stored = graph.stored_run(result.run)
     assert (stored.value, stored.input) == ("[1]", '{"a": 1}')
+
+
+@pytest.mark.parametrize("given", [2**63 - 1, 2**63, -(2**63), 98765432109876543210, True])
+def test_a_whole_number_of_any_size_is_stored(graph: MemoryGraph, given: int) -> None:
+    result = graph.run("> node a\n> same(x: any) -> (x)\n> nodeEnd\n> goto a", given, language="convo")
+    stored = graph.stored_run(result.run)
+    assert (stored.status, stored.input, stored.value, stored.steps) == ("done", given, given, result.steps)
+    assert not Journal(result.run).path.exists()
 
 
 TWO = "> user\nHello\n@to b\n> node a\n> user\nA {{input}}\n> node b\n> user\nB {{input}}\n> nodeEnd\n> goto a"
@@ -211,6 +260,78 @@ def test_a_bound_controller_goes_on_with_a_stored_run(graph: MemoryGraph) -> Non
     assert (result.value, result.run) == ("two", failed.run)
     with pytest.raises(MemoryGraphError, match="give its graph"):
         execute_convo_graph(TWO, resume=str(failed.run))
+
+
+def test_a_conversation_that_is_left_in_the_middle_can_be_resumed(graph: MemoryGraph) -> None:
+    with scripted(["one"]), Conversation(TWO, graph=graph, summary=False) as conversation:
+        conversation.complete()
+    assert graph.runs()[0].status == "failed"
+    with scripted(["two"]):
+        result = graph.convo(TWO, resume="last").run()
+    assert (result.value, result.run, graph.runs()[0].status) == ("two", conversation.result.run, "done")
+
+
+@pytest.mark.parametrize("run", [lambda graph: graph.run(TWO, language="convo"), lambda graph: graph.convo(TWO).run()])
+def test_a_run_that_its_user_stops_before_the_first_node_is_stored_as_stopped(
+    graph: MemoryGraph, run: Callable[[MemoryGraph], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: Any, **__: Any) -> None:  # as Ctrl-C does in a `do` before the first node
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Surroundings, "find_start", stop)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            run(graph)
+    [info] = graph.runs()
+    assert info.status == "stopped"
+    if isinstance(stopped.value, RunInterrupted):
+        assert (stopped.value.run, stopped.value.done, stopped.value.resumable) == (info.id, 0, True)
+    with scripted(["one", "two"]):
+        assert graph.run(TWO, language="convo", resume="last").run == info.id
+
+
+def test_a_run_that_is_running_is_not_resumed(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        earlier = graph.convo(TWO).run()
+    with scripted(["one", "two"]):
+        conversation = Conversation(TWO, graph=graph, summary=False)
+        conversation.complete()
+        running = graph.runs(1)[0].id
+        with pytest.raises(ConflictError, match="is still running"):
+            graph.run(TWO, language="convo", resume=running)
+        # The `last` that was interrupted is an earlier one.
+        assert graph.run(TWO, language="convo", resume="last").run == earlier.run
+        with pytest.raises(NotFoundError, match=f"was interrupted; `{running}` is still running"):
+            graph.run(TWO, language="convo", resume="last")
+        conversation.dispose()
+    with scripted(["two"]):
+        assert graph.run(TWO, language="convo", resume="last").run == running
+    assert list(Journal(running).path.parent.glob(f".{running}*")) == []
+
+
+def test_a_run_is_resumed_only_as_it_was_read(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        graph.convo(TWO).run()
+    one, other, third = (graph.convo(TWO, resume="last") for _ in range(3))
+    with scripted(["two"]) as model:
+        assert one.conversation.complete().step.node == "a"
+        with pytest.raises(GraphFailure, match="is still running"):
+            other.conversation.complete()
+        assert one.run().value == "two"
+        assert third.run().code == "running"
+        assert len(model.requests) == 1
+    assert graph.runs()[0].status == "done"
+
+
+def test_what_was_resumed_and_never_begun_can_be_resumed_again(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        failed = graph.convo(TWO).run()
+    journal = Journal(str(failed.run))
+    journal.append(json.dumps(failed.steps[0].as_dict() | {"output": "ONE"}))  # the database did not come to it
+    Conversation(TWO, graph=graph, resume="last").dispose()
+    with scripted(["two"]):
+        result = graph.convo(TWO, resume="last").run()
+    assert [step.output for step in result.steps] == ["ONE", "two"]
 
 
 def test_a_controller_that_is_never_run_keeps_nothing(graph: MemoryGraph) -> None:

@@ -15,12 +15,14 @@ from typing import Any
 
 import pytest
 
-from memorygraph import ConflictError, MemoryGraph, NotFoundError, ScriptError
+from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.convo.journal import Journal
-from memorygraph.scripted.replies import Request
+from memorygraph.runtime.convo.steps import ConvoStep, ModelCall
+from memorygraph.runtime.convo.store import find_run
+from memorygraph.scripted.replies import Failure, Request
 from tests.conftest import EXAMPLES, empty_namespace
 from tests.examples import mostly_slow
 from tests.runtime.convo.model import scripted, tool
@@ -309,6 +311,51 @@ def test_where_the_home_cannot_be_written_each_step_waits_until_it_is_stored(
         assert (result.value, len(model.requests)) == ("Reward sent", 3)
 
 
+LOOP = """
+> node a
+> rate(items: any) -> (
+rated = []
+foreach(i=in(items)) rated = aryAdd(rated ??? Rate {{i}} ???)
+rated
+)
+> nodeEnd
+> goto a
+"""
+
+
+def test_the_journal_of_a_step_grows_with_its_calls_and_not_with_their_square(graph: MemoryGraph) -> None:
+    sizes = []
+    with scripted(lambda request: f"rated {request.prompt}"):
+        controller = graph.convo(LOOP, input=list(range(48)))
+        controller.on("called", lambda *_: sizes.append(Journal(graph.runs(1)[0].id).path.stat().st_size))
+        result = controller.run()
+    assert result.value == [f"rated Rate {number}" for number in range(48)]
+    assert sizes[47] < 8 * sizes[11]
+    assert graph.stored_run(str(result.run)).trace[0]["data"]["calls"][47]["key"] == "prompt 47"
+
+
+def test_each_complete_call_of_a_step_is_known_though_the_run_is_interrupted(graph: MemoryGraph) -> None:
+    seen = []
+
+    def interrupt(step: ConvoStep, _call: ModelCall) -> None:
+        [found] = find_run(graph.scope, graph.runs(1)[0].id).steps
+        seen.append(len(found.calls))
+        if len(step.calls) == 7:
+            raise KeyboardInterrupt
+
+    with scripted(lambda request: f"rated {request.prompt}") as model:
+        controller = graph.convo(LOOP, input=list(range(9)))
+        controller.on("called", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            controller.run()
+        assert seen == [1, 2, 3, 4, 5, 6, 7]
+        [state] = graph.query("MATCH (step:Step {namespace: $namespace}) RETURN step.state AS state")
+        assert len(json.loads(state["state"])["calls"]) == 7
+        result = graph.convo(LOOP, resume="last").run()
+    assert result.value == [f"rated Rate {number}" for number in range(9)]
+    assert [request.prompt for request in model.requests] == [f"Rate {number}" for number in range(9)]
+
+
 FORK = """
 @fork
 @to left = eq(1 1)
@@ -349,3 +396,18 @@ def test_a_fork_is_stored_as_branches_of_the_chain_and_of_the_message_graph(grap
     versions = graph.messages(result.conversation).versions()
     answers = {graph.messages(result.conversation).checkout(version)[-1]["content"] for version in versions}
     assert answers == {"S", "L", "R"}
+
+
+def test_a_step_at_which_a_fork_fails_is_stored_with_its_error(graph: MemoryGraph) -> None:
+    def reply(request: Request) -> str | Failure:
+        return Failure(401, "no") if "Right" in request.prompt else "fine"
+
+    with scripted(reply), pytest.raises(MemoryGraphError):
+        graph.run(FORK, "x", language="convo")
+    rows = graph.query("MATCH (s:Step {namespace: $namespace}) RETURN s.node AS node, s.error AS error ORDER BY node")
+    assert [(row["node"], row["error"] is None) for row in rows] == [("left", True), ("right", False), ("start", True)]
+    contents = [message["content"] for message in graph.messages(f"run-{graph.runs()[0].id}")]
+    assert contents == ["x", "Start x", "fine", "Left fine", "fine"]
+    with scripted(["R"]) as model:
+        result = graph.run(FORK, language="convo", resume="last")
+    assert ({step["node"] for step in result.steps}, len(model.requests)) == ({"start", "left", "right"}, 1)

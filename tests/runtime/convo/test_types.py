@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,6 +16,9 @@ from memorygraph.runtime.convo.types import (
     Enum,
     Struct,
     StructField,
+    can_write_types,
+    read_types,
+    write_types,
 )
 from memorygraph.runtime.convo.values import UNDEFINED, ConvoType
 from memorygraph.runtime.values import ValueProblem
@@ -246,3 +250,21 @@ def test_coercion_is_idempotent(type_: ConvoType, value: Any) -> None:
 )
 def test_is_and_new(code: str, value: Any) -> None:
     assert evaluate(code) == value
+
+
+@given(TYPES)
+def test_a_type_that_json_has_kept_says_and_takes_the_same(type_: ConvoType) -> None:
+    value = {"map": [type_, {"type": type_}], "list": None}
+    kept = read_types(json.loads(json.dumps(write_types(value))))
+    assert (kept["map"][0].schema, kept["map"][1]["type"].schema, kept["list"]) == (type_.schema, type_.schema, None)
+
+
+def test_no_type_is_kept_that_is_very_large_or_holds_itself() -> None:
+    shared, deep, circle = INT, INT, dict[str, Any]()
+    circle["a"] = circle
+    for _ in range(60):
+        shared = Struct((StructField("a", shared), StructField("b", shared)))
+    for _ in range(60 * 2):
+        deep = ArrayOf(deep)
+    assert not any(can_write_types(value) for value in (shared, deep, circle, [PERSON, UNDEFINED]))
+    assert can_write_types({"types": [PERSON, Enum(("a",))], "count": 1})

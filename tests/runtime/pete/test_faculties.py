@@ -17,7 +17,13 @@ import pytest
 from memorygraph import MemoryGraphError
 from memorygraph.languages.pete.syntax import Command, Value
 from memorygraph.runtime.permissions import Permissions
-from memorygraph.runtime.pete.faculties import MAX_ANSWER_CHARS, Faculties, PythonFaculty, ToolFaculty
+from memorygraph.runtime.pete.faculties import (
+    MAX_ANSWER_CHARS,
+    Faculties,
+    PythonFaculty,
+    ToolFaculty,
+    describe_arguments,
+)
 from memorygraph.runtime.tools import ImportedTool, open_tool
 from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, letter_by_letter, require_log
@@ -230,6 +236,11 @@ def test_a_model_is_told_the_tools_of_an_mcp_server_and_what_they_take(mcp: Impo
     assert (faculty.has("add"), faculty.has("subtract")) == (True, False)
     refused = ToolFaculty(open_tool("server", MCP, tmp_path, Permissions.of([])))
     assert list(refused.describe()) == [f"the tool {refused.tool.uri}"]
+
+
+def test_a_parameter_of_a_tool_may_have_a_schema_that_takes_anything() -> None:
+    schema = {"type": "object", "properties": {"value": True, "name": {"type": "string"}}, "required": ["value"]}
+    assert describe_arguments(schema) == '{"value": any, "name"?: string}'
 
 
 def test_a_tool_that_nobody_allowed_is_refused_in_the_log(mind: Mind, tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from memorygraph import MemoryGraphError, NotFoundError
+from memorygraph import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.languages.pete.reading import read_pete
+from memorygraph.languages.pete.syntax import Closing, Piece
 from memorygraph.runtime.pete.log import Frame
 from memorygraph.runtime.pete.store import LogStore
 from memorygraph.scripted.replies import Reply
@@ -51,6 +53,44 @@ def test_a_closed_log_cannot_go_on(mind: Mind, act: str) -> None:
         getattr(thought, act)(*["thermometer"] * (act == "sense"))
     assert thought.text == before
     assert len(mind.asked) == 1
+
+
+@pytest.mark.parametrize("second", ["&fan cools &lab.", "context cool(&lab) { &fan cools &lab. }"])
+def test_a_faculty_that_was_called_is_the_same_concept_in_a_later_step_as_in_a_loaded_log(
+    mind: Mind, second: str
+) -> None:
+    first = '&lab = /* the lab */ @fan, set {"speed": 2}'
+    thought = mind.thinks(first, second).faculty("fan", set=lambda speed: {"speed": speed})
+    assert [warning for step in thought.run(2).steps for warning in step.warnings] == []
+    facts = "MATCH (fan)-[:EDGE {namespace: $namespace, lemma: 'cool'}]->() RETURN fan.id AS id, fan.concept AS concept"
+    [fact] = mind.query(facts)
+    assert fact["concept"] == "fan"
+    mind.graph.load("context other() {\n  &fan = /* fan */\n  &fan cools &I.\n}", language="pete")
+    assert {row["id"] for row in mind.query(facts)} == {fact["id"]}
+
+
+@pytest.mark.parametrize("end", ["closed", "deleted"])
+@pytest.mark.parametrize("act", ["step", "sense"])
+def test_a_log_that_another_process_ends_meanwhile_cannot_go_on(
+    mind: Mind, monkeypatch: pytest.MonkeyPatch, act: str, end: str
+) -> None:
+    thought = mind.thinks("// never asked").sensor("clock", lambda: {"time": "12:30"})
+    thought.sense("thermometer")
+    log, append = thought.log, LogStore.append
+
+    def end_before(store: LogStore, at: int | None, pieces: Sequence[Piece], **options: Any) -> object:
+        monkeypatch.setattr(LogStore, "append", append)
+        if end == "closed":
+            append(store, log, [Piece(Closing(), "\n}")])
+        else:
+            mind.graph.delete(f"memory-{log}")
+        return append(store, at, pieces, **options)
+
+    monkeypatch.setattr(LogStore, "append", end_before)
+    said = rf"(the log `main` \(memory:{log}\) is closed|there is no log memory:{log})"
+    with pytest.raises(MemoryGraphError, match=said):
+        getattr(thought, act)(*["thermometer"] * (act == "sense"))
+    assert mind.asked == []
 
 
 def test_a_name_or_an_address_must_be_one(mind: Mind) -> None:
@@ -221,6 +261,20 @@ def test_every_call_is_a_message_joined_to_the_context_it_continued(
     everything = mind.query("MATCH (n) WHERE n.namespace = $namespace RETURN properties(n) AS properties")
     assert "&a likes" in str(everything)
     assert "sk-secret" not in str(everything)
+
+
+def test_a_thought_that_is_forgotten_while_a_model_writes_does_not_come_back(mind: Mind) -> None:
+    thought = mind.thinks()
+    thought.sense("mail", "a canary")
+
+    def answer(_request: object) -> str:
+        mind.graph.forget(f"memory:{thought.log}")
+        return "// noted\n"
+
+    mind.model(answer)
+    with pytest.raises(ConflictError):
+        thought.step()
+    assert mind.query("MATCH (n) WHERE n.namespace = $namespace AND NOT n:Load RETURN n.id AS id") == []
 
 
 def test_what_a_model_was_stopped_in_is_recorded_as_far_as_it_came(mind: Mind) -> None:

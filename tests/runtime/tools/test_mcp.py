@@ -216,6 +216,7 @@ def test_a_server_that_does_not_start_fails_the_call(uri: str, message: str, tmp
 @pytest.mark.slow
 def test_a_server_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp, "SECONDS", 1.0)
+    monkeypatch.setattr(mcp, "_CLOSING_SECONDS", 300.0)  # which a server has that was ready once
     note = tmp_path / "pid"
     tool = open_tool("Server", f"mcp://sh -c 'echo $$ > {note}; exec sleep 300'", tmp_path, Permissions.of(["mcp"]))
     started = time.monotonic()

@@ -117,12 +117,16 @@ def ask_model(host: str, _permissions: Permissions) -> None:
 
 
 def call_mcp_tool(host: str, permissions: Permissions) -> None:
+    for _ in range(2):
+        with suppress(ToolFailure):  # it is no MCP server
+            open_mcp_tool(host, permissions)
+
+
+def open_mcp_tool(host: str, permissions: Permissions) -> None:
     with ExitStack() as stack:
         tool = open_tool("Api", f"mcp://http://{host}/mcp", Path(), permissions)
         stack.callback(tool.close)
-        for _ in range(2):
-            with suppress(ToolFailure):  # it is no MCP server
-                tool.call("get", [])
+        tool.call("get", [])
 
 
 def call_two_tools(host: str, permissions: Permissions) -> None:
@@ -145,6 +149,14 @@ def ask_two_models(host: str, permissions: Permissions) -> None:
     models.close()
 
 
+def name_proxy(monkeypatch: pytest.MonkeyPatch, house: House, excepted: str = "") -> None:
+    """Have the environment name a server of the house as the proxy of everything but some hosts."""
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, f"127.0.0.1:{house.port}")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, excepted)
+
+
 CALLS = {
     "an http tool": call_http_tool,
     "an mcp tool": call_mcp_tool,
@@ -165,6 +177,37 @@ def test_a_name_leads_where_it_led_at_first(
     assert asked
     assert house.visits
     assert set(house.visits) == {(FIRST, host)}
+
+
+@pytest.mark.parametrize("name", ["an http tool", "an mcp tool", "functions of Convo-Lang"])
+def test_a_proxy_of_the_environment_is_asked_and_looks_up_the_name(
+    house: House, lead: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    name_proxy(monkeypatch, house)
+    asked = lead(FOREIGN_NAME, SECOND)
+    CALLS[name](FOREIGN_NAME, Permissions.of(["http", "mcp"], [FOREIGN_NAME]))
+    assert asked == []
+    assert set(house.visits) == {(FIRST, FOREIGN_NAME)}
+
+
+@pytest.mark.parametrize("excepted", [FOREIGN_NAME, ".example", "*"])
+def test_a_name_that_is_reached_without_the_proxy_is_looked_up_here(
+    house: House, lead: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch, excepted: str
+) -> None:
+    name_proxy(monkeypatch, house, excepted)
+    lead(FOREIGN_NAME, FIRST)
+    with pytest.raises(ToolFailure, match=f"the name {FOREIGN_NAME} leads to {FIRST}, where"):
+        call_http_tool(FOREIGN_NAME, Permissions.of(["http"], [FOREIGN_NAME]))
+    assert house.visits == []
+
+
+@pytest.mark.parametrize("proxy", ["ftp://proxy.example:21", "socks5://127.0.0.1:9", "http://[", "http://127.0.0.1:9"])
+def test_a_proxy_that_cannot_be_used_fails_the_call(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    monkeypatch.delenv("no_proxy", raising=False)
+    for call, scheme in ((call_http_tool, "http"), (open_mcp_tool, "mcp")):
+        with pytest.raises(ToolFailure):
+            call(FOREIGN_NAME, Permissions.of([scheme], [FOREIGN_NAME]))
 
 
 @pytest.mark.parametrize("address", [FIRST, "169.254.169.254", "0.0.0.0", "::1", "::ffff:127.0.0.1", "fe80::1"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,19 @@ def is_sleep_in(process: psutil.Process, folder: Path) -> bool:
 
 def test_an_exit_by_a_signal_is_told(folder: Path) -> None:
     assert run("sh://", folder, "kill -9 $$")["code"] == -9
+
+
+def test_a_command_runs_where_python_has_no_waitid(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "waitid")
+    assert run("sh://", folder, "echo $((1 + 1)); exit 3") == {"stdout": "2\n", "stderr": "", "code": 3}
+
+
+def test_a_command_is_waited_for_where_its_group_takes_no_signal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_group: int, _signal: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "killpg", refuse)  # as on macOS, where only the ended first process is left of it
+    assert run("sh://", folder, "exit 3")["code"] == 3
 
 
 def test_no_descriptor_is_left_open(folder: Path) -> None:

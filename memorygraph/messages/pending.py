@@ -1,0 +1,66 @@
+"""Transcripts that wait: a hook that found no database leaves a note of them, and the next one keeps them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from memorygraph.home import name_file, own_folder, write_private
+from memorygraph.json_text import parse_json
+
+
+@dataclass(frozen=True)
+class TranscriptRef:
+    """Where a transcript is, and the conversation that it is kept as."""
+
+    path: str
+    conversation: str
+    of_subagent: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the value as JSON."""
+        return asdict(self)
+
+
+class PendingTranscripts:
+    """The transcripts of a namespace that wait to be kept, as files in MEMORYGRAPH_HOME that name them.
+
+    The files hold names, and nothing of what was said: that stays in the transcripts, which the agent has anyway.
+    """
+
+    def __init__(self, namespace: str, folder: Path | None = None) -> None:
+        self.folder = (folder or own_folder("transcripts")) / name_file(namespace)
+
+    def add(self, ref: TranscriptRef) -> None:
+        """Let a transcript wait, once."""
+        write_private(self._path(ref.conversation), json.dumps(ref.as_dict()))
+
+    def remove(self, ref: TranscriptRef) -> None:
+        """Let a transcript wait no longer."""
+        self.forget([ref.conversation])
+
+    def forget(self, conversations: Collection[str]) -> int:
+        """Let the transcripts of conversations wait no longer, and return how many these were."""
+        forgotten = 0
+        for path in map(self._path, conversations):
+            with suppress(OSError):
+                path.unlink()
+                forgotten += 1
+        return forgotten
+
+    def waiting(self) -> list[TranscriptRef]:
+        """Return the transcripts that wait, the latest first: it has most likely something new."""
+        found = []
+        for path in self.folder.glob("*.json"):
+            try:
+                found.append((path.stat().st_mtime_ns, TranscriptRef(**parse_json(path.read_bytes()))))
+            except (OSError, ValueError, TypeError):  # it was removed just now, or is no note of ours
+                continue
+        return [ref for _, ref in sorted(found, key=lambda each: each[0], reverse=True)]
+
+    def _path(self, conversation: str) -> Path:
+        return self.folder / f"{name_file(conversation)}.json"
