@@ -139,9 +139,17 @@ class _Checks:
             elif role in {"to", "from"} and not head:
                 text = f"`> {role}` names no node; write its id after it, or `next` or `auto`"
                 yield Finding(text, "invalid-route-tag", self.head_span(message))
-            # `auto` may be followed by the nodes among which it chooses, and it and `next` by a condition.
-            elif role in {"to", "from"} and re.split(r"\s", head, maxsplit=1)[0] not in MOVING_TARGETS:
-                yield from self.check_target(head, self.head_span(message))
+            elif role in {"to", "from"}:
+                yield from self.check_route_head(message, self.head_span(message))
+
+    def check_route_head(self, message: syntax.Message, span: Span) -> Iterator[Finding]:
+        """Check what a head names: `auto` may be followed by its candidates, and it and `next` by a condition."""
+        first = re.split(r"\s", message.head, maxsplit=1)[0]
+        if first not in MOVING_TARGETS:
+            yield from self.check_target(message.head, span)
+        elif message.role == "to!" and first == "auto":  # its condition is the code below
+            for name in re.compile(r"[^\s,]+").finditer(message.head, len(first)):
+                yield from self.check_target(name[0], Span(span.start + name.start(), span.start + name.end()))
 
     def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
         for tag in message.tags:

@@ -65,3 +65,10 @@ def test_a_message_of_a_route_that_is_disabled_leads_nowhere_and_one_with_a_cond
     )
     warnings = MemoryGraph.find_warnings(source, "convo")
     assert [(each.line, each.code) for each in warnings] == [(4, "unset-variable"), (7, "unreached-node")]
+
+
+def test_words_after_auto_are_nodes_where_the_condition_of_the_route_is_code() -> None:
+    source = "> node a\n  > to! auto b, gone\n  true\n  > to auto b, gone\n  > to! auto b\n  true\n> node b\n> goto a"
+    assert [(each.line, each.column, each.code) for each in MemoryGraph.check(source, "convo")] == [
+        (2, 17, "missing-target")
+    ]
