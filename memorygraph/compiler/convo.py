@@ -207,7 +207,7 @@ def read_message(message: syntax.TextMessage | syntax.CodeMessage, order: list[s
     elif candidates and set(candidates) <= set(order):
         condition = in_words(message.content)
     else:
-        candidates, condition = (), in_words(join_texts(rest, message.content))
+        candidates, condition = (), in_words(begin_condition(rest, message.content))
     written = f"> {message.role} {message.head}".rstrip()
     return name, Route(None, condition, candidates, written=written, tags=message.tags, span=message.span)
 
@@ -222,7 +222,7 @@ def split_target(head: str) -> tuple[str, str]:
     return (words[0], " ".join(words[1:])) if words and words[0] in {AUTO, NEXT} else (head.strip(), "")
 
 
-def join_texts(first: str, content: syntax.Template) -> syntax.Template:
+def begin_condition(first: str, content: syntax.Template) -> syntax.Template:
     """A condition that begins in a head, and goes on in the content of the message."""
     return replace(content, parts=(f"{first}\n" if content.parts else first, *content.parts)) if first else content
 

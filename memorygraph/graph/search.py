@@ -64,13 +64,13 @@ def any_of(terms: Terms, fields: Mapping[str, int]) -> Iterator[str]:
         for term in wanted:
             for field, weight in fields.items():
                 boost = "" if weight * share == 1 else f"^{weight * share:g}"
-                yield f"{field}{ending}:{quote(term)}{boost}"
+                yield f"{field}{ending}:{quote_phrase(term)}{boost}"
 
 
-def quote(text: str) -> str:
+def quote_phrase(text: str) -> str:
     """A text as a phrase of Lucene, in which nothing is an operator.
 
-    >>> quote("AND")
+    >>> quote_phrase("AND")
     '"AND"'
     """
     return '"' + _SPECIAL.sub(r"\\\1", text) + '"'
@@ -82,7 +82,7 @@ def name_query(text: str, namespace: str) -> str:
     >>> name_query("the heat", "default")
     '+namespace_token:"18345607124885091234"^0 +name:"the heat"'
     """
-    return f'+namespace_token:"{namespace_token(namespace)}"^0 +name:{quote(text[:MAX_TERM])}'
+    return f'+namespace_token:"{namespace_token(namespace)}"^0 +name:{quote_phrase(text[:MAX_TERM])}'
 
 
 def spellings_row(name: str, namespace: str) -> dict[str, Any]:

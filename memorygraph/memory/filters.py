@@ -12,7 +12,7 @@ from typing import Any, Self, TypedDict
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import conversation_token, quote
+from memorygraph.graph.search import conversation_token, quote_phrase
 from memorygraph.messages.indexing import day_token, role_token, speaker_of, speaker_token, time_token
 
 Time = str | date | datetime
@@ -141,7 +141,7 @@ class RecallFilter:
 
     def kind_clauses(self) -> list[str]:
         """The kind as a clause for Lucene, which knows its words by their stems: so each hit is looked at, too."""
-        return [] if self.kind is None else [f"+kind:{quote(self.kind)}^0"]
+        return [] if self.kind is None else [f"+kind:{quote_phrase(self.kind)}^0"]
 
     def parameters(self, namespace: str, depth: int) -> dict[str, Any]:
         """The parameters of the query."""

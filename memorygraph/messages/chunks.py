@@ -34,7 +34,7 @@ class Chunks:
             if "logprobs" in added:  # those of its own words only
                 added["logprobs"] = join_value(choice.get("logprobs"), added["logprobs"])
             choice |= added
-            text += text_of(delta.get("content")) if index == 0 else ""
+            text += content_text(delta.get("content")) if index == 0 else ""
         return text
 
     @property
@@ -71,7 +71,7 @@ def join_value(old: Any, new: Any) -> Any:
                 joined[key] = value
         return joined
     if {type(old), type(new)} == {list, str}:  # a model that thinks in parts may say the rest as a text
-        old, new = parts_of(old), parts_of(new)
+        old, new = parts_of_content(old), parts_of_content(new)
     if isinstance(old, list) and isinstance(new, list):
         result = list(old)
         for item in new:  # a piece continues an item, or is added
@@ -84,10 +84,10 @@ def join_value(old: Any, new: Any) -> Any:
     return old + new if isinstance(old, str) and isinstance(new, str) else new
 
 
-def text_of(content: Any) -> str:
+def content_text(content: Any) -> str:
     """The text in the content of a message, which is a text or a list of parts.
 
-    >>> text_of([{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hi"}])
+    >>> content_text([{"type": "thinking", "thinking": []}, {"type": "text", "text": "Hi"}])
     'Hi'
     """
     if isinstance(content, list):
@@ -96,7 +96,7 @@ def text_of(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
-def parts_of(content: str | list[Any]) -> list[Any]:
+def parts_of_content(content: str | list[Any]) -> list[Any]:
     """The parts of a content, which is a text or a list of them."""
     if isinstance(content, list):
         return content

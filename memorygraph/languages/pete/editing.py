@@ -28,13 +28,13 @@ def find_occurrences(program: syntax.PeteProgram) -> Iterator[Occurrence]:
     A handle, the variable of its name and the context of its name are one name: what is asked for by `_meat` is bound
     to `&meat`, and what `context cool` did is `&cool`. A variable of a rule is known in the rule alone.
     """
-    search = NameSearch(program)
+    search = HandleSearch(program)
     for item in program.items:
         for part in syntax.walk(item):
             yield from search.name_part(part, item)
 
 
-class NameSearch:
+class HandleSearch:
     """Looks for the names of a log, item by item."""
 
     def __init__(self, program: syntax.PeteProgram) -> None:

@@ -224,7 +224,7 @@ class ConvoRunStore(RunListener):
         key = (step.branch, step.index)
         if key not in self._kept or not self._kept[key].misses_calls_only(step):
             return False
-        line = write_json({"branch": step.branch, "index": step.index, "call": call.as_dict()}, step.node)
+        line = write_line({"branch": step.branch, "index": step.index, "call": call.as_dict()}, step.node)
         journaled = self._journal.append(line)
         if journaled:
             self._behind[key] = step
@@ -350,10 +350,10 @@ def merge_states(states: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def write_state(step: ConvoStep) -> str:
     """Write a step as JSON, as deep as it can be read again."""
-    return write_json(step.as_dict(), step.node)
+    return write_line(step.as_dict(), step.node)
 
 
-def write_json(data: dict[str, Any], node: str) -> str:
+def write_line(data: dict[str, Any], node: str) -> str:
     """Write a part of the record of a run as JSON; the node is named where it nests too deep to be read again."""
     try:
         text = json.dumps(to_plain(data))
