@@ -813,7 +813,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no conversation of this name.
         """
-        if not dry_run and Spool(self.namespace).waiting():
+        if not dry_run:
             Recorder(self.scope, "").flush()  # a call that names no conversation may continue this one
         if self.scope.read("forget/any-conversation", name=name) == []:
             raise NotFoundError(

@@ -201,7 +201,7 @@ def read_message(message: syntax.TextMessage | syntax.CodeMessage, order: list[s
     An id may hold blanks. After `auto` or `next`, the head goes on as a tag does: with nodes, or with a condition.
     """
     name, rest = split_target(message.head)
-    candidates = tuple(rest.replace(",", " ").split()) if name == AUTO and message_role(message) == "to" else ()
+    candidates = split_candidates(rest) if name == AUTO and message_role(message) == "to" else ()
     if isinstance(message, syntax.CodeMessage):
         condition: Condition = message.statements
     elif candidates and set(candidates) <= set(order):
@@ -220,6 +220,15 @@ def split_target(head: str) -> tuple[str, str]:
     """
     words = head.split(maxsplit=1)
     return (words[0], " ".join(words[1:])) if words and words[0] in {AUTO, NEXT} else (head.strip(), "")
+
+
+def split_candidates(words: str) -> tuple[str, ...]:
+    """The names in a list of nodes, with blanks or commas between them.
+
+    >>> split_candidates("b, c d")
+    ('b', 'c', 'd')
+    """
+    return tuple(words.replace(",", " ").split())
 
 
 def begin_condition(first: str, content: syntax.Template) -> syntax.Template:
@@ -260,9 +269,9 @@ def direct_route(kind: str, name: str, route: Route, id_: str, order: list[str])
         return
     if name == AUTO and not route.candidates and isinstance(route.condition, syntax.Template):
         # `auto b c` names its candidates; where a word is not a node, all of them are a condition.
-        words = "".join(part for part in route.condition.parts if isinstance(part, str)).replace(",", " ").split()
+        words = split_candidates("".join(part for part in route.condition.parts if isinstance(part, str)))
         if words and set(words) <= set(order):
-            route = replace(route, condition=None, candidates=tuple(words))
+            route = replace(route, condition=None, candidates=words)
     yield id_, replace(route, target=name)
 
 

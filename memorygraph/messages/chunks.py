@@ -10,8 +10,6 @@ from typing import Any
 
 # The keys that a chunk repeats, or leaves empty, instead of continuing them.
 _REPEATED = frozenset({"id", "index", "role", "type", "name"})
-
-
 _CONTINUED_PARTS = frozenset({"text", "thinking"})  # of a content that is a list
 
 

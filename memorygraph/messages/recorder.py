@@ -105,8 +105,7 @@ class Recorder:
                 self._keep(call, spooled)
             raise
         if problem is None:
-            if spooled is not None:
-                self.spool.remove(spooled)
+            self.drop(spooled)
             return
         try:
             place = self._keep(call, spooled, problem if isinstance(problem, BadRecordError) else None)
@@ -116,7 +115,7 @@ class Recorder:
             self._warn(problem, place, lasting=isinstance(problem, (ConnectionError, ConflictError)))
 
     def drop(self, spooled: Path | None) -> None:
-        """Remove a call from the spool that is not to be recorded: what it is of has been forgotten meanwhile."""
+        """Remove a call from the spool: it is recorded, or must not be, as what it is of was forgotten meanwhile."""
         if spooled is not None:
             self.spool.remove(spooled)
 

@@ -30,6 +30,7 @@ _HEADLESS = {
     **dict.fromkeys(("exit", "exit!"), "condition begins"),
 }
 _TYPE_NAME = re.compile(r"\w+(?:\[\])?|array\([ \t]*\w+[ \t]*\)")
+_CANDIDATE = re.compile(r"[^\s,]+")
 _DEPTH = re.compile(r"full|0*[1-9][0-9]*")
 
 
@@ -148,7 +149,7 @@ class _Checks:
         if first not in MOVING_TARGETS:
             yield from self.check_target(message.head, span)
         elif message.role == "to!" and first == "auto":  # its condition is the code below
-            for name in re.compile(r"[^\s,]+").finditer(message.head, len(first)):
+            for name in _CANDIDATE.finditer(message.head, len(first)):
                 yield from self.check_target(name[0], Span(span.start + name.start(), span.start + name.end()))
 
     def check_routing_tags(self, message: syntax.Message) -> Iterator[Finding]:
