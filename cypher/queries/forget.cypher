@@ -184,10 +184,12 @@ CALL (forgetting, taken) {
     MATCH (going:Node)-[edge:EDGE]-(part:Node)
     WHERE (edge.verb = 'observed' AND startNode(edge) = going AND (part:Observation OR part.name = '')
            OR part:Observation AND NOT EXISTS { (part)-[:SOURCE]->() })
-      AND NOT EXISTS {
-        MATCH (part)-[:EDGE]-(other:Node)
-        WHERE other <> going AND NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
-      }
+    // Only of these is it asked who else has them: of each observation of a node with thousands, that node would be.
+    WITH DISTINCT forgetting, going, part
+    WHERE NOT EXISTS {
+      MATCH (part)-[:EDGE]-(other:Node)
+      WHERE other <> going AND NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+    }
     RETURN part
     UNION
     WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
