@@ -136,6 +136,11 @@ def test_code_within_a_line_and_code_that_is_not_closed_hide_nothing(graph: Memo
         ("mem0", '{"results": [{"id": "1", "memory": "a", "created_at": "soon"}]}', (1, 1), "invalid-value"),
         ("basic-memory", "---\ntitle: [a\n---\nText", (2, 10), "invalid-value"),
         ("basic-memory", "---\njust text\n---\nText", (2, 1), "invalid-value"),
+        ("basic-memory", "---\ntitle: A\ncreated: 2024-02-30\n---\nText", (1, 1), "invalid-value"),
+        ("basic-memory", f"---\nsize: {'9' * 5000}\n---\nText", (1, 1), "invalid-value"),
+        ("basic-memory", "---\npinned: !!bool tea\n---\nText", (1, 1), "invalid-value"),
+        ("basic-memory", "---\ncreated: !!timestamp tea\n---\nText", (1, 1), "invalid-value"),
+        ("basic-memory", f"---\ntags: {'[' * 3000}\n---\nText", (1, 1), "invalid-value"),
         ("basic-memory", f"- knows [[{'x' * 2000}]]", (1, 1), "invalid-value"),
     ],
 )
