@@ -209,7 +209,7 @@ class Snapshot:
         return name_bad(self._edges())
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
-        """The nodes and edges as they were, in any format of an export but a bundle, which has all of the history.
+        """The nodes and edges as they were, as `contextscript`, `jsonl` or `graphml`.
 
         Raises:
             NotFoundError: there is no such format, or the history that far back was purged.
