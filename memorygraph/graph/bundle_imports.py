@@ -23,7 +23,7 @@ from memorygraph.graph.bundles import (
 )
 from memorygraph.graph.exports import ALL_SECONDS
 from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction
-from memorygraph.graph.schema import DATA_MIGRATIONS
+from memorygraph.graph.schema import DATA_MIGRATIONS, PASSAGES_MIGRATION
 
 LINES_PER_BATCH = 2000
 CHARACTERS_PER_BATCH = 4_000_000  # of the values, before the batch is closed
@@ -50,7 +50,9 @@ def import_bundle(
     for _, element in reader.read():
         has_namespace = has_namespace or (isinstance(element, BundleNode) and element.key.kind == "Namespace")
     report = reader.report
-    unfinished = UnfinishedImport(IMPORT_PREFIX + report.sha256, has_namespace)
+    unfinished = UnfinishedImport(
+        IMPORT_PREFIX + report.sha256, has_namespace, names_conversations=PASSAGES_MIGRATION in reader.schema
+    )
     done = namespace.write(lambda transaction: begin_import(transaction, unfinished.program))
     lines = report.nodes + report.relationships
     report = replace(report, resumed_after=min(done, lines))
