@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
@@ -284,12 +285,15 @@ class OpenAIModel:
         with self._lock:
             if self._client is None:
                 url = self.base_url or f"https://{OPENAI_HOST}/v1"
+                # The environment names hosts that are reached without its proxy, and not their addresses.
+                direct = self._pinned is not None and bool(proxy_bypass(urlsplit(url).netloc))
                 if self._pinned is not None:
                     headers = {**(headers or {}), "Host": urlsplit(url).netloc}
                     url = pin_host(url, self._pinned)
                 # The prompt and the key go to this endpoint alone. A proxy cannot reach this machine's own services.
                 host = urlsplit(url).hostname or ""
-                own: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if is_loopback(host) else None
+                direct = direct or is_loopback(host)
+                own: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if direct else None
                 self._client = openai.OpenAI(
                     api_key=self._api_key or NO_KEY,
                     base_url=url,
