@@ -50,6 +50,17 @@ def test_what_was_said_and_remembered_is_known_in_the_next_turn(graph: MemoryGra
     assert len(graph.messages("ada")) == 6
 
 
+def test_what_a_chat_wrote_is_found_by_its_meaning_in_the_next_turn(
+    graph: MemoryGraph, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with endpoint(fenced(ADA, "Noted."), "I see.", dimensions=64):
+        monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", "words")
+        chat = graph.chat("ada")
+        chat.say("Ada leads the mill")
+        turn = chat.say("Who leads the mill?")
+        assert {hit.source for hit in turn.recalled if hit.id == "ada"} == {"vector"}
+
+
 def test_what_was_written_of_late_can_be_changed_though_no_word_recalls_it(
     graph: MemoryGraph, endpoint: Endpoint
 ) -> None:
