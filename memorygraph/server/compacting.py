@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.forgetting import UNCOMPACTED
+from memorygraph.graph.namespace import UNCOMPACTED
 from memorygraph.graph.typed_json import decode_value, encode_datetime
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
