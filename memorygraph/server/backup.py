@@ -178,7 +178,13 @@ def _start_with_new_data(stopped: StoppedServer, workspace: Workspace) -> None:
 
 
 def refuse_to_replace(server: EmbeddedServer, *, overwrite: bool) -> None:
-    """Raise a BackupError where a restore would replace a graph and is not allowed to."""
+    """Raise a BackupError where a restore would replace a link to a graph, or a graph and is not allowed to."""
+    for data in (server.home / "data", Workspace(server.home).former_data):
+        if data.is_symlink():  # the new graph would take the place of the link, on the disk of the home
+            raise BackupError(
+                f"{data} is a link to {data.readlink()}, and a restore would put a folder in its place: restore into "
+                "an empty home with MEMORYGRAPH_HOME, then move its data to where the link leads. Nothing was changed."
+            )
     if holds_graph(server) and not overwrite:
         raise BackupError(
             f"{server.home} holds a graph already: replace it with --force, or name an empty folder with "

@@ -255,7 +255,7 @@ def examine_maintenance(server: EmbeddedServer) -> Diagnosis:
     if not workspace.folder.exists():
         return Diagnosis.passed("maintenance", "no backup or restore is going on")
     detail = f"a backup or restore is going on, or was cut short: {workspace.folder}"
-    if workspace.former_data.exists():
+    if os.path.lexists(workspace.former_data):
         detail += f"; the former graph is kept in {workspace.former_data}"
     step = "if none is going on, `memorygraph down` and `memorygraph up` put it in order"
     return Diagnosis.passed("maintenance", detail, step)
