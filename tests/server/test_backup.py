@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import random
+import re
 import secrets
 import signal
 import subprocess
@@ -26,6 +27,7 @@ import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.errors import ConnectionError, NotFoundError
+from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH
 from memorygraph.server import admin_tool, compacting
 from memorygraph.server import process as server_process
 from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
@@ -637,6 +639,16 @@ def test_a_tool_that_fails_says_why(tmp_path: Path, artifacts: Path) -> None:
             tool.load(file, "maintenance/data", Steps())
 
 
+TIMES = """{
+  bc: date('-0043-03-15'), dates: [date('0000-01-01'), date('+123456-01-01')],
+  local: localdatetime('-0043-03-15T10:11:12.5'), locals: [localdatetime('2026-11-21T12:00')],
+  old: datetime('1800-01-01T00:00[Europe/Berlin]'),
+  late: datetime('+12000-01-01T00:00Z'), zones: [datetime('2026-11-21T12:00Z'), datetime('2026-11-21T12:00[UTC]')],
+  again: datetime('2020-10-25T02:30+01:00[Europe/Berlin]'), time: time('10:00+00:00:05'), clock: localtime('10:00'),
+  times: [time('10:00Z'), time('10:00+01:30')], took: duration('P1M2DT3S'), none: []
+}"""
+
+
 @pytest.fixture(scope="module")
 def forgetful(make_server: Callable[[], EmbeddedServer]) -> EmbeddedServer:
     """A server that runs, of whose graph a half was forgotten."""
@@ -650,6 +662,7 @@ def forgetful(make_server: Callable[[], EmbeddedServer]) -> EmbeddedServer:
         for number in range(10):
             graph.forget(f"goner{number}")
         graph.forget_conversation("goner")
+        graph.query(f"CREATE (event:Event {TIMES})-[:AT {TIMES}]->(event)", write=True)
     return server
 
 
@@ -666,7 +679,8 @@ def test_a_backup_after_forgetting_holds_nothing_of_it_and_all_that_was_kept(
 ) -> None:
     other, file, copy_nodes = make_server(), tmp_path / "file", compacting.copy_nodes
     with MemoryGraph.connect(server=forgetful) as graph:
-        kept = elements(graph)
+        kept, times = elements(graph), graph.query(ALL_TIMES)
+        assert len(times) == 2 * len(re.findall(r"\w+: ", TIMES))
         indexes = graph.query("SHOW INDEXES YIELD name, type, state RETURN * ORDER BY name")
         process = server_process.find_server(forgetful.home)
         assert process is not None
@@ -688,6 +702,7 @@ def test_a_backup_after_forgetting_holds_nothing_of_it_and_all_that_was_kept(
     restore(other, file)
     with MemoryGraph.connect(server=other) as graph:
         assert elements(graph) == kept
+        assert graph.query(ALL_TIMES) == times
         assert graph.query("SHOW INDEXES YIELD name, type, state RETURN * ORDER BY name") == indexes
         assert graph.search("keeper7")[0].id == "keeper7"
         assert "keeper7" in str(graph.recall("keeper7"))
@@ -735,11 +750,22 @@ def test_a_backup_that_is_killed_while_it_copies_the_graph_costs_nothing(
     assert [server_process.find_server(home) for home in homes] == [None, None]
 
 
+# The driver has no objects for some of them.
+ALL_TIMES = """
+MATCH (event:Event)-[at:AT]->(event)
+UNWIND [event, at] AS element
+UNWIND keys(element) AS key
+WITH key, element[key] AS value, valueType(element[key]) AS type
+RETURN key, type, CASE WHEN type STARTS WITH 'LIST' THEN toStringList(value) ELSE [toString(value)] END AS texts
+ORDER BY key
+"""
+
+
 def elements(graph: MemoryGraph) -> list[dict[str, Any]]:
-    """Every node and relationship of a graph, without the mark that tells of what was forgotten."""
+    """Every other node and relationship of a graph, without the mark that tells of what was forgotten."""
     rows = graph.query(
-        "MATCH (n) RETURN labels(n) AS what, properties(n) AS p, '' AS start, '' AS end "
-        "UNION ALL MATCH (a)-[r]->(b) RETURN [type(r)] AS what, properties(r) AS p, "
+        "MATCH (n) WHERE NOT n:Event RETURN labels(n) AS what, properties(n) AS p, '' AS start, '' AS end "
+        "UNION ALL MATCH (a)-[r]->(b) WHERE NOT r:AT RETURN [type(r)] AS what, properties(r) AS p, "
         "toString(coalesce(a.id, a.name)) AS start, toString(coalesce(b.id, b.name)) AS end"
     )
     for row in rows:
@@ -794,3 +820,15 @@ def test_a_restore_replaces_no_link_to_the_graph(tmp_path: Path, artifacts: Path
     with pytest.raises(BackupError, match=r"is a link to .*large disk.* Nothing was changed"):
         restore(server, archive, overwrite=True)
     assert link.is_symlink()
+
+
+def test_a_page_that_is_copied_ends_at_long_texts_as_well() -> None:
+    def rows(*values: Any) -> Iterator[dict[str, Any]]:
+        return ({"properties": [["text", value]]} for value in values)
+
+    half = "x" * (CHARACTERS_PER_BATCH // 2)
+    texts = [half, half, "short", [half, half], b"short"]
+    assert [len(page) for page in compacting.rows_per_transaction(rows(*texts))] == [2, 2, 1]
+    short = ["short"] * (compacting.ROWS_PER_TRANSACTION + 1)
+    assert [len(page) for page in compacting.rows_per_transaction(rows(*short))] == [len(short) - 1, 1]
+    assert [*compacting.rows_per_transaction(rows())] == []
