@@ -142,9 +142,10 @@ def examine_home(server: EmbeddedServer) -> Diagnosis:
 
 
 def examine_password_file(server: EmbeddedServer) -> Diagnosis:
-    """Examine whether the password exists, and is private."""
+    """Examine whether the password exists, can be read, and is private."""
     name, file = "password file", server.password_file
     if file.exists():
+        server.password()
         return examine_rights(name, file, 0o600)
     if (server.home / "data" / "databases" / "system").exists():
         step = "put the password back into that file, or move the data folder away"

@@ -53,9 +53,13 @@ class ServerHome:
     def password(self) -> str:
         """Read the password of the user `neo4j`."""
         try:
-            return self.password_file.read_text("utf-8").strip()
+            return self.password_file.read_text("utf-8-sig").strip()  # some editors begin a file with a mark
         except FileNotFoundError:
             raise ConnectionError(f"there is no password file {self.password_file}: run `memorygraph up`") from None
+        except UnicodeDecodeError:
+            raise ConnectionError(
+                f"the password file {self.password_file} is not text in UTF-8: save it as that, with the password alone"
+            ) from None
 
     def make(self) -> None:
         """Create the folder if it is missing, and keep others out of it."""

@@ -21,6 +21,7 @@ from click.testing import CliRunner, Result
 
 from memorygraph import EmbeddedServer
 from memorygraph.cli import cli
+from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER, Library
 from memorygraph.memory.doctor import examine_models
@@ -29,7 +30,7 @@ from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import doctor
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import Artifact, Lock
-from memorygraph.server.doctor import Database, examine_content, examine_named
+from memorygraph.server.doctor import Database, examine, examine_content, examine_named
 from memorygraph.server.findings import Diagnosis, known_secrets, run_checks
 from memorygraph.server.server_home import Workspace
 
@@ -131,6 +132,27 @@ def test_a_restore_that_was_cut_short_is_said(embedded: EmbeddedServer) -> None:
     found = of(doctor.examine(embedded), "maintenance")
     assert str(workspace.former_data) in found.detail
     assert "memorygraph up" in (found.next_step or "")
+
+
+def test_a_password_file_in_another_encoding_is_named(
+    embedded: EmbeddedServer,
+) -> None:
+    embedded.home.mkdir(mode=0o700)
+    embedded.password_file.write_bytes("pässwörd of sixteen".encode("latin-1"))
+    embedded.password_file.chmod(0o600)
+    said = f"{embedded.password_file} is not text in UTF-8"
+    finding = of(examine(embedded), "password file")
+    assert (finding.ok, said in finding.detail) == (False, True)
+    with pytest.raises(ConnectionError, match="is not text in UTF-8"):
+        embedded.up()
+    assert not embedded.down()
+    assert not embedded.status().running
+
+
+def test_a_mark_at_the_beginning_of_a_password_file_is_no_part_of_the_password(embedded: EmbeddedServer) -> None:
+    embedded.home.mkdir(mode=0o700)
+    embedded.password_file.write_text("pässwörd of sixteen\n", "utf-8-sig")
+    assert embedded.password() == "pässwörd of sixteen"
 
 
 def test_a_named_server_is_examined_in_place_of_the_embedded_one(embedded: EmbeddedServer, database: Database) -> None:
