@@ -28,7 +28,7 @@ from memorygraph.server.launch import (
     server_answers,
     stop_server,
 )
-from memorygraph.server.server_home import ServerHome
+from memorygraph.server.server_home import ServerHome, Workspace
 from memorygraph.server.settings import USERNAME
 
 
@@ -130,12 +130,17 @@ class EmbeddedServer:
         return self.find()
 
     def down(self) -> bool:
-        """Stop the server and wait until it has stopped; False when there was none."""
+        """Stop the server and wait until it has stopped; False when there was none.
+
+        What a killed backup or restore has left working on its data ends as well.
+        """
         with self._files.accessed():
             if not self.home.exists():
                 return False
             with self._files.locked(START_TIMEOUT_S + STOP_TIMEOUT_S):
-                return stop_server(self._files)
+                stopped = stop_server(self._files)
+                Workspace(self.home).recover()
+                return stopped
 
     @contextmanager
     def kept_stopped(self, progress: DownloadProgress | None = None) -> Iterator[StoppedServer]:

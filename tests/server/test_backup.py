@@ -832,3 +832,15 @@ def test_a_page_that_is_copied_ends_at_long_texts_as_well() -> None:
     short = ["short"] * (compacting.ROWS_PER_TRANSACTION + 1)
     assert [len(page) for page in compacting.rows_per_transaction(rows(*short))] == [len(short) - 1, 1]
     assert [*compacting.rows_per_transaction(rows())] == []
+
+
+def test_down_ends_what_a_killed_backup_or_restore_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = EmbeddedServer(tmp_path / "home")
+    workspace = Workspace(server.home)
+    workspace.former_data.mkdir(parents=True)
+    left = [workspace.copy_home, workspace.source_home]
+    monkeypatch.setattr(server_process, "find_server", lambda home: home if home in left else None)
+    monkeypatch.setattr(server_process, "kill", left.remove)
+    assert not server.down()
+    assert left == []
+    assert (server.home / "data").is_dir()
