@@ -27,10 +27,19 @@ PAGES, PICTURES = "pages", "pictures"
 def default_home() -> Path:
     """Return the folder that MEMORYGRAPH_HOME names, else the platform's folder for user data."""
     if named := os.environ.get("MEMORYGRAPH_HOME"):
-        return Path(named).expanduser().resolve()
+        return expand_user(named).resolve()
     import platformdirs
 
     return platformdirs.user_data_path("memorygraph").resolve()
+
+
+def expand_user(path: str | Path) -> Path:
+    """Return a path with the home of the user for `~`; what looks so and names no user is an ordinary name.
+
+    >>> expand_user("~nobody of this name/file").as_posix()
+    '~nobody of this name/file'
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - that of `Path` fails at such a name
 
 
 def chosen_namespace(namespace: str | None = None) -> str:

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError
-from memorygraph.home import ADMINISTRATOR, default_home, refuse_foreign
+from memorygraph.home import ADMINISTRATOR, default_home, expand_user, refuse_foreign
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import AotCache, aot_folder, is_switched_on
 from memorygraph.server.artifacts import DownloadProgress, read_lock
@@ -72,7 +72,7 @@ class EmbeddedServer:
     """
 
     def __init__(self, home: Path | None = None, artifacts: Path | None = None) -> None:
-        self.home = home.expanduser().resolve() if home else default_home()
+        self.home = expand_user(home).resolve() if home else default_home()
         self.artifacts = (artifacts or self.home / f"neo4j-{read_lock().version}").resolve()
         self._files = ServerHome(self.home)
         self.password_file = self._files.password_file

@@ -32,7 +32,7 @@ from memorygraph.server import admin_tool, compacting
 from memorygraph.server import process as server_process
 from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
 from memorygraph.server.artifacts import read_lock
-from memorygraph.server.backup import _start_with_new_data, backup, restore
+from memorygraph.server.backup import _start_with_new_data, backup, holds_graph, restore
 from memorygraph.server.embedded import StoppedServer
 from memorygraph.server.launch import Launch
 from memorygraph.server.server_home import Workspace
@@ -844,3 +844,41 @@ def test_down_ends_what_a_killed_backup_or_restore_has_left(tmp_path: Path, monk
     assert not server.down()
     assert left == []
     assert (server.home / "data").is_dir()
+
+
+def test_a_place_that_cannot_be_looked_at_is_named(
+    tmp_path: Path, artifacts: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, look = tmp_path / "closed", os.stat
+
+    def refuse(path: Any, *arguments: Any, **options: Any) -> os.stat_result:
+        if str(path).startswith(f"{closed}/"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    with pytest.raises(BackupError, match=r"closed/file cannot be written: Permission denied"):
+        backup(EmbeddedServer(tmp_path / "home", artifacts), closed / "file")
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    monkeypatch.setattr(server, "home", closed / "home")
+    for work in (
+        holds_graph,
+        lambda server: backup(server, tmp_path / "file"),
+        lambda server: restore(server, archive),
+    ):
+        with pytest.raises(ConnectionError, match=r"closed/home.*Permission denied.*MEMORYGRAPH_HOME"):
+            work(server)
+
+
+def test_a_name_that_begins_with_a_tilde_and_no_user_is_an_ordinary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMORYGRAPH_HOME", "~nobody of this name/home")
+    server = EmbeddedServer()
+    assert server.home == tmp_path / "~nobody of this name" / "home"
+    assert EmbeddedServer(Path("~old home")).home == tmp_path / "~old home"
+    with pytest.raises(BackupError, match="nothing to back up"):
+        backup(server, "~old.backup")
+    with pytest.raises(NotFoundError, match=r"no file .*/~old\.backup"):
+        restore(server, "~old.backup")
