@@ -57,6 +57,14 @@ class StoppedServer:
     start: Callable[[], None]
     stop: Callable[[], bool]
 
+    def stop_wholly(self) -> None:
+        """Stop it to the end, also where that is interrupted: a start could take it for one that runs."""
+        try:
+            self.stop()
+        except BaseException:
+            self.stop()
+            raise
+
     def restart(self) -> None:
         """Start it again if it ran before."""
         if self.ran:
@@ -155,8 +163,9 @@ class EmbeddedServer:
                 start = partial(launch.have_running, START_TIMEOUT_S)
                 stop = partial(stop_server, self._files)
                 install(self.artifacts, progress)
-                stopped = StoppedServer(stop(), launch.java, launch.class_path, start, stop)
+                stopped = StoppedServer(self.lives(), launch.java, launch.class_path, start, stop)
                 try:
+                    stopped.stop_wholly()
                     yield stopped
                 except BaseException as error:
                     try:

@@ -28,7 +28,7 @@ import pytest
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.errors import ConnectionError, NotFoundError
 from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH
-from memorygraph.server import admin_tool, compacting
+from memorygraph.server import admin_tool, compacting, embedded
 from memorygraph.server import process as server_process
 from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
 from memorygraph.server.artifacts import read_lock
@@ -882,3 +882,24 @@ def test_a_name_that_begins_with_a_tilde_and_no_user_is_an_ordinary_one(
         backup(server, "~old.backup")
     with pytest.raises(NotFoundError, match=r"no file .*/~old\.backup"):
         restore(server, "~old.backup")
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_an_interrupt_while_neo4j_is_stopped_starts_it_again(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
+) -> None:
+    told: list[str] = []
+
+    def stop(_: object) -> bool:
+        told.append("stop")
+        if told == ["stop"] and interrupted:
+            raise KeyboardInterrupt
+        return True
+
+    monkeypatch.setattr(embedded, "stop_server", stop)
+    monkeypatch.setattr(Launch, "have_running", lambda *_: told.append("start"))
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    monkeypatch.setattr(server, "lives", lambda: True)
+    with suppress(KeyboardInterrupt), server.kept_stopped():
+        told.append("work")
+    assert told == (["stop", "stop", "start"] if interrupted else ["stop", "work", "start"])
