@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import socket
 import stat
@@ -165,7 +166,8 @@ def examine_rights(name: str, path: Path, mode: int) -> Diagnosis:
     """Examine whether others can see a file; `mode` is the one that keeps them out."""
     found = stat.S_IMODE(path.stat().st_mode)
     if sys.platform != "win32" and found & 0o077:
-        return Diagnosis.passed(name, f"others may see {path} (mode {found:04o})", f"run `chmod {mode:o} {path}`")
+        step = f"run `chmod {mode:o} {shlex.quote(str(path))}`"
+        return Diagnosis.passed(name, f"others may see {path} (mode {found:04o})", step)
     return Diagnosis.passed(name, f"{path} (mode {found:04o})")
 
 

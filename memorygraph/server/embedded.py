@@ -6,6 +6,7 @@ ends with one server. Where the server or a caller is killed, the next `up` repa
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -209,6 +210,11 @@ class EmbeddedServer:
     def _prepare(self, progress: DownloadProgress | None) -> Launch:
         """Find Java, create the home, and download Neo4j without keeping others from the home."""
         java = java_executable()
+        if os.pathsep in str(self.artifacts):
+            raise ConnectionError(
+                f"{self.artifacts} cannot hold the files of Neo4j: Java takes `{os.pathsep}` in a path for the end of "
+                "it. Name another folder with MEMORYGRAPH_HOME."
+            )
         self._files.make()
         for folder in (self.artifacts, aot_folder(self.artifacts)):
             refuse_foreign(folder, trusted=(ADMINISTRATOR,))

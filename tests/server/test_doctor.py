@@ -7,7 +7,9 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import socket
+import sys
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -153,6 +155,24 @@ def test_a_mark_at_the_beginning_of_a_password_file_is_no_part_of_the_password(e
     embedded.home.mkdir(mode=0o700)
     embedded.password_file.write_text("pässwörd of sixteen\n", "utf-8-sig")
     assert embedded.password() == "pässwörd of sixteen"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")
+def test_a_command_that_is_advised_quotes_the_path(tmp_path: Path, artifacts: Path) -> None:
+    server = EmbeddedServer(tmp_path / "two words", artifacts)
+    server.home.mkdir()
+    server.home.chmod(0o750)
+    assert of(examine(server), "home").next_step == f"run `chmod 700 '{server.home}'`"
+    server.home.chmod(0o777)
+    with pytest.raises(ConnectionError, match=f"run `chmod o-w '{re.escape(str(server.home))}'`"):
+        server.up()
+
+
+def test_a_home_whose_path_java_would_divide_is_refused(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path / f"a{os.pathsep}b")
+    with pytest.raises(ConnectionError, match=r"cannot hold the files of Neo4j.*MEMORYGRAPH_HOME"):
+        server.up()
+    assert not server.home.exists()
 
 
 def test_a_named_server_is_examined_in_place_of_the_embedded_one(embedded: EmbeddedServer, database: Database) -> None:
