@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TextIO
 
@@ -146,9 +146,20 @@ def read_bundle_batches(reader: BundleReader, done: int) -> Iterator[tuple[int, 
             yield start, batch
             start, size, batch = index, 0, []
         batch.append(element)
-        size += sum(len(value) for value in element.properties.values() if isinstance(value, (str, bytes, list)))
+        size += count_characters(element.properties.values())
     if batch:
         yield start, batch
+
+
+def count_characters(values: Iterable[Any]) -> int:
+    """Return about how much properties add to a transaction: the characters of texts and bytes, the items of lists."""
+    size = 0
+    for value in values:
+        if isinstance(value, list) and value and isinstance(value[0], (str, bytes)):
+            size += sum(map(len, value))
+        elif isinstance(value, (str, bytes, bytearray, list)):
+            size += len(value)
+    return size
 
 
 class _Part:
