@@ -205,6 +205,13 @@ WITH count(*) AS former
 MERGE (checkpoint:Checkpoint {namespace: $namespace, program: $program})
 SET checkpoint.statements = $statements, checkpoint.at = datetime();
 
+// name: forget-stops
+// After an undo, batched loads that were interrupted begin anew: a part of them may be gone. Those of imports (`bundle-`) stay.
+// Parameters: namespace.
+MATCH (checkpoint:Checkpoint {namespace: $namespace})
+WHERE NOT checkpoint.program STARTS WITH 'bundle-'
+DELETE checkpoint;
+
 // name: forget-checkpoints
 // A batched load is complete. Parameters: namespace, programs.
 MATCH (checkpoint:Checkpoint {namespace: $namespace})
