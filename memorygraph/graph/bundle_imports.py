@@ -156,7 +156,7 @@ def count_characters(values: Iterable[Any]) -> int:
     size = 0
     for value in values:
         if isinstance(value, list) and value and isinstance(value[0], (str, bytes)):
-            size += sum(map(len, value))
+            size += sum(len(item) if isinstance(item, (str, bytes)) else 1 for item in value)  # of a file, any mixture
         elif isinstance(value, (str, bytes, bytearray, list)):
             size += len(value)
     return size
