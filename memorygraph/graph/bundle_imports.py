@@ -6,6 +6,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TextIO
 
 from memorygraph.errors import ConflictError, MemoryGraphError
@@ -22,7 +23,7 @@ from memorygraph.graph.bundles import (
     write_bundle,
 )
 from memorygraph.graph.exports import ALL_SECONDS
-from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction, Row
 from memorygraph.graph.schema import DATA_MIGRATIONS, PASSAGES_MIGRATION
 
 LINES_PER_BATCH = 2000
@@ -137,18 +138,25 @@ def end_import(transaction: NamespaceTransaction, unfinished: UnfinishedImport) 
 
 def read_bundle_batches(reader: BundleReader, done: int) -> Iterator[tuple[int, Batch]]:
     """Yield the elements after the first `done` in batches, each with where it starts."""
-    batch: Batch = []
-    start, size = done, 0
-    for index, (_, element) in enumerate(reader.read()):
-        if index < done:
-            continue
-        if len(batch) >= LINES_PER_BATCH or size >= CHARACTERS_PER_BATCH:
-            yield start, batch
-            start, size, batch = index, 0, []
-        batch.append(element)
-        size += count_characters(element.properties.values())
-    if batch:
+    start = done
+    left = (element for _, element in islice(reader.read(), done, None))
+    for batch in fit_batches(left, lambda element: element.properties.values()):
         yield start, batch
+        start += len(batch)
+
+
+def fit_batches(rows: Iterable[Row], values_of: Callable[[Row], Iterable[Any]]) -> Iterator[list[Row]]:
+    """Yield rows in batches that one transaction takes, however long the texts among their values are."""
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        if len(batch) >= LINES_PER_BATCH or size >= CHARACTERS_PER_BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += count_characters(values_of(row))
+    if batch:
+        yield batch
 
 
 def count_characters(values: Iterable[Any]) -> int:

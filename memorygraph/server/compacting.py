@@ -13,14 +13,13 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH, count_characters
+from memorygraph.graph.bundle_imports import fit_batches
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import UNCOMPACTED
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.server.embedded import EmbeddedServer
 
-ROWS_PER_TRANSACTION = 2000
 ALL_SECONDS = 24 * 3600.0
 INDEX_SECONDS = 3600
 PIECE_BYTES = 1 << 24
@@ -101,16 +100,7 @@ def copy_relationships(source: Connection, target: Connection, ends: Mapping[str
 
 def rows_per_transaction(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     """The rows in pages that one transaction takes, however long their texts are."""
-    page: list[Mapping[str, Any]] = []
-    size = 0
-    for row in rows:
-        if len(page) >= ROWS_PER_TRANSACTION or size >= CHARACTERS_PER_BATCH:
-            yield page
-            page, size = [], 0
-        page.append(row)
-        size += count_characters(value for _, value in row["properties"])
-    if page:
-        yield page
+    return fit_batches(rows, lambda row: (value for _, value in row["properties"]))
 
 
 def properties_of(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.errors import ConnectionError, NotFoundError
-from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH
+from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH, LINES_PER_BATCH
 from memorygraph.server import admin_tool, compacting, embedded
 from memorygraph.server import process as server_process
 from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
@@ -829,7 +829,7 @@ def test_a_page_that_is_copied_ends_at_long_texts_as_well() -> None:
     half = "x" * (CHARACTERS_PER_BATCH // 2)
     texts = [half, half, "short", [half, half], b"short"]
     assert [len(page) for page in compacting.rows_per_transaction(rows(*texts))] == [2, 2, 1]
-    short = ["short"] * (compacting.ROWS_PER_TRANSACTION + 1)
+    short = ["short"] * (LINES_PER_BATCH + 1)
     assert [len(page) for page in compacting.rows_per_transaction(rows(*short))] == [len(short) - 1, 1]
     assert [*compacting.rows_per_transaction(rows())] == []
 
