@@ -12,12 +12,14 @@
 // Without a vector its two lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a
 // message that was said in other conversations too, the one that was asked for is named, or the first. What raw Cypher
 // has stored as a weight, and is none, counts as 1.0.
-// Parameters: namespace, message_terms, node_terms, alias_terms (Lucene queries made by memorygraph.memory.words),
-// vectors (none, or one), model (`` without a vector), depth, message_depth, roles (`weights`, one for each that counts
+// What a filter leaves out leads on to what fits: so each index is asked twice where there is one, for what fits, and for
+// all there is as it would be without; what is in both lists counts once, by its better place.
+// Parameters: namespace, message_terms, alias_terms (Lucene queries made by memorygraph.memory.words; a list of them for
+// messages), node_searches [{terms, options, kind, verb}], vectors (none, or one), model (`` without a vector), depth, message_depth, roles (`weights`, one for each that counts
 // more or less, `near`, the same of nearness, `asked`, null where roles do not count, and `wishes`, how those are
 // worded), wish (how much they count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many
 // are named of an observation), and the filters as memorygraph.memory.filters makes them: filters (conversation, since,
-// until, facets, kind, verb, node_limit), vector_filter, vector_depth, verb_depth, times, role_range, speaker_range,
+// until, facets, kind, verb), vector_filters, vector_depth, verb_depth, times, role_range, speaker_range,
 // homes. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each type of a
 // parameter, which of this one takes a second or more. A filter is a part of what an index is asked, so that its first
 // entries fit; only of the verb, and of what an alias leads to, each entry is asked, until enough are found. Each
@@ -28,51 +30,60 @@ CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   CALL () {
-    CALL db.index.fulltext.queryNodes('message_text', $message_terms, {limit: $message_depth}) YIELD node, score
-    WHERE score > 0 AND node.namespace = $namespace
-    WITH CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
-              ELSE node END AS message, node, score
-    WITH message, max(score) AS score, head(collect(node)) AS best
-    WITH message, best, score, message.role AS role
-    // Read once: each CONTAINS of `message.content` would read it again.
-    WITH message, best, score, role, CASE WHEN role = 'user' AND $roles.wishes <> [] THEN message.content END AS content
-    WITH message, best, score * coalesce($roles.weights[role], 1.0)
-                        * CASE WHEN any(wish IN $roles.wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
-    WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
-    RETURN collect([message, best]) AS list, 'fulltext' AS source
+    UNWIND $message_terms AS terms
+    CALL (terms) {
+      CALL db.index.fulltext.queryNodes('message_text', terms, {limit: $message_depth}) YIELD node, score
+      WHERE score > 0 AND node.namespace = $namespace
+      WITH CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
+                ELSE node END AS message, node, score
+      WITH message, max(score) AS score, head(collect(node)) AS best
+      WITH message, best, score, message.role AS role
+      // Read once: each CONTAINS of `message.content` would read it again.
+      WITH message, best, score, role, CASE WHEN role = 'user' AND $roles.wishes <> [] THEN message.content END AS content
+      WITH message, best, score * coalesce($roles.weights[role], 1.0)
+                          * CASE WHEN any(wish IN $roles.wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
+      WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
+      RETURN collect([message, best]) AS list
+    }
+    RETURN list, 'fulltext' AS source, 'message' AS index
     UNION ALL
-    CALL db.index.fulltext.queryNodes('node_text', $node_terms,
-                                     CASE WHEN $filters.node_limit IS NULL THEN {}
-                                          ELSE {limit: $filters.node_limit} END) YIELD node, score
-    WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = $filters.kind, $filters.kind IS NULL)
-      AND CASE WHEN $filters.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $filters.verb}]-() } END
-    WITH node, score LIMIT $depth
-    WITH node ORDER BY score DESC, node.id
-    RETURN collect([node, node]) AS list, 'fulltext' AS source
+    UNWIND $node_searches AS asked
+    CALL (asked) {
+      CALL db.index.fulltext.queryNodes('node_text', asked.terms, asked.options) YIELD node, score
+      WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
+        AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
+      WITH node, score LIMIT $depth
+      WITH node ORDER BY score DESC, node.id
+      RETURN collect([node, node]) AS list
+    }
+    RETURN list, 'fulltext' AS source, 'node' AS index
     UNION ALL
-    CALL db.index.fulltext.queryNodes('alias_text', $alias_terms,
-                                     CASE WHEN $filters.node_limit IS NULL THEN {}
-                                          ELSE {limit: $filters.node_limit} END) YIELD node AS alias, score
-    WHERE score > 0 AND alias.namespace = $namespace
-    MATCH (alias)-[:ALIAS_OF]->(node:Node)
-    WHERE coalesce(node.kind = $filters.kind, $filters.kind IS NULL)
-      AND CASE WHEN $filters.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: $filters.verb}]-() } END
-    WITH node, score LIMIT $depth
-    WITH node, max(score) AS score
-    WITH node ORDER BY score DESC, node.id
-    RETURN collect([node, node]) AS list, 'fulltext' AS source
+    UNWIND $node_searches AS asked
+    CALL (asked) {
+      CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, asked.options) YIELD node AS alias, score
+      WHERE score > 0 AND alias.namespace = $namespace
+      MATCH (alias)-[:ALIAS_OF]->(node:Node)
+      WHERE coalesce(node.kind = asked.kind, asked.kind IS NULL)
+        AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
+      WITH node, score LIMIT $depth
+      WITH node, max(score) AS score
+      WITH node ORDER BY score DESC, node.id
+      RETURN collect([node, node]) AS list
+    }
+    RETURN list, 'fulltext' AS source, 'alias' AS index
     UNION ALL
     UNWIND $vectors AS vector
-    CALL (vector) {
-      CALL (vector) {
-        WITH vector WHERE $vector_filter = 'none'
+    UNWIND $vector_filters AS fitting
+    CALL (vector, fitting) {
+      CALL (vector, fitting) {
+        WITH vector WHERE fitting = 'none'
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
-                           LIMIT $vector_depth) SCORE AS score
+                           LIMIT $depth) SCORE AS score
         RETURN element, score
         UNION ALL
-        WITH vector WHERE $vector_filter = 'kind'
+        WITH vector WHERE fitting = 'kind'
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
@@ -80,7 +91,7 @@ CALL () {
                            LIMIT $vector_depth) SCORE AS score
         RETURN element, score
         UNION ALL
-        WITH vector WHERE $vector_filter = 'time'
+        WITH vector WHERE fitting = 'time'
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
@@ -88,7 +99,7 @@ CALL () {
                            LIMIT $vector_depth) SCORE AS score
         RETURN element, score
         UNION ALL
-        WITH vector WHERE $vector_filter = 'role'
+        WITH vector WHERE fitting = 'role'
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
@@ -96,7 +107,7 @@ CALL () {
                            LIMIT $vector_depth) SCORE AS score
         RETURN element, score
         UNION ALL
-        WITH vector WHERE $vector_filter = 'speaker'
+        WITH vector WHERE fitting = 'speaker'
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
@@ -104,7 +115,7 @@ CALL () {
                            LIMIT $vector_depth) SCORE AS score
         RETURN element, score
         UNION ALL
-        WITH vector WHERE $vector_filter = 'verb'
+        WITH vector WHERE fitting = 'verb'
         CALL (vector) {
           MATCH (element)
           SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
@@ -131,7 +142,7 @@ CALL () {
         }
         RETURN element, score
         UNION ALL
-        UNWIND CASE WHEN $vector_filter = 'conversation' THEN $homes ELSE [] END AS home
+        UNWIND CASE WHEN fitting = 'conversation' THEN $homes ELSE [] END AS home
         CALL (vector, home) {
           MATCH (element)
           SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
@@ -142,7 +153,7 @@ CALL () {
         }
         RETURN element, score
         UNION ALL
-        UNWIND CASE WHEN $vector_filter = 'messages' THEN $homes ELSE [] END AS home
+        UNWIND CASE WHEN fitting = 'messages' THEN $homes ELSE [] END AS home
         CALL (vector, home) {
           MATCH (element)
           SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
@@ -161,15 +172,17 @@ CALL () {
                 ELSE element END AS hit, element, score
       WITH hit, max(score) AS score, head(collect(element)) AS best
       WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($roles.near[hit.role], 1.0) ELSE 1.0 END AS score
-        WHERE $filters.conversation IS NULL OR $filters.conversation IN hit.conversations
+        WHERE fitting = 'none' OR $filters.conversation IS NULL OR $filters.conversation IN hit.conversations
       WITH hit, best ORDER BY score DESC, hit.id
       RETURN collect([hit, best]) AS elements
     }
     UNWIND [[pair IN elements WHERE pair[0]:Message], [pair IN elements WHERE pair[0]:Node]] AS list
-    RETURN list, 'vector' AS source
+    RETURN list, 'vector' AS source, 'vector' AS index
   }
   UNWIND range(0, size(list) - 1) AS place
-  WITH list[place][0] AS hit, list[place][1] AS best, source, 1.0 / ($constant + place + 1) AS score
+  WITH list[place][0] AS hit, list[place][1] AS best, source, index, 1.0 / ($constant + place + 1) AS score
+  // The list of what fits is before that of all, and what fits has the better place in it.
+  WITH hit, source, index, head(collect(best)) AS best, max(score) AS score
   RETURN hit, sum(score) AS score, {names: collect(DISTINCT source), best: head(collect(best))} AS sources
 }
 CALL (hit, score, sources) {

@@ -111,6 +111,28 @@ class RecallFilter:
         """Whether any hit of a kind, `node` or `message`, can fit."""
         return not (self.of_messages if kind == "node" else self.of_nodes)
 
+    def searches(self, namespace: str, messages: str, nodes: str, depth: int, *, steps: bool) -> dict[str, Any]:
+        """What each index is asked: for what fits and, with steps, for what leads on to it.
+
+        `messages` and `nodes` are the terms without a filter; `depth` is how many nodes count.
+        """
+        required = [f'+namespace_token:"{token}"^0' for token in self.message_tokens(namespace)]
+        of_kind = " ".join([*self.kind_clauses(), nodes])
+        # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
+        fitting: dict[str, list[Any]] = {
+            "message_terms": [" ".join([*self.time_clauses(), *required, messages])] if self.of_messages else [],
+            "node_searches": [{"terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb}]
+            if self.of_nodes
+            else [],
+            "vector_filters": [self.vector_filter] if self.of_messages or self.of_nodes else [],
+        }
+        every: dict[str, list[Any]] = {
+            "message_terms": [messages],
+            "node_searches": [{"terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None}],
+            "vector_filters": ["none"],
+        }
+        return {name: [*fitting[name], *(each if steps or not fitting[name] else [])] for name, each in every.items()}
+
     def message_tokens(self, namespace: str) -> list[str]:
         """The words of the index that a message must have."""
         tokens = []
@@ -153,12 +175,9 @@ class RecallFilter:
             "facets": [token for token in self.message_tokens(namespace) if not token.isdecimal()],
             "kind": self.kind,
             "verb": self.verb,
-            # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
-            "node_limit": None if self.of_nodes else depth,
         }
         return {
             "filters": filters,
-            "vector_filter": self.vector_filter,
             "vector_depth": depth if self.verb is None else VERB_NEAREST * depth,
             "verb_depth": VERB_LOOKED_AT * depth,
             "times": [self.since or FIRST_TIME, self.until or LAST_TIME],

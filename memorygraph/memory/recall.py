@@ -282,7 +282,7 @@ def recall_query(
 ) -> Query | None:
     """The query of a recall, or None for a text without words."""
     filtered = RecallFilter.of(filters)
-    words, tokens = words_of(text), [namespace.token, *filtered.message_tokens(namespace.name)]
+    words = words_of(text)
     wanted = find_intent(text) if intent else None
     roles = roles and not asks_assistant(text) and wanted != "summary"
     meant = text
@@ -292,12 +292,11 @@ def recall_query(
     kinds = [kind for kind in kinds if filtered.leaves(kind)]
     if not words or limit < 1 or not kinds:
         return None
-    message_terms = words_query(words, times_meant(text, at), tokens, {"said": 1})
+    message_terms = words_query(words, times_meant(text, at), [namespace.token], {"said": 1})
     node_terms = words_query(words, (), [namespace.token], NODE_FIELDS)
+    depth = max(DEPTH, limit)
     return namespace.query(
         "recall/recall",
-        message_terms=" ".join([*filtered.time_clauses(), message_terms]),
-        node_terms=" ".join([*filtered.kind_clauses(), node_terms]),
         alias_terms=node_terms,
         kinds=[LABELS[kind] for kind in kinds],
         limit=limit * CHOICE if wanted in {"order", "summary"} else limit,
@@ -305,7 +304,8 @@ def recall_query(
         wish=WISH,
         **vector_parameters(embedder, meant),
         **fusion_parameters(limit, steps=steps),
-        **filtered.parameters(namespace.name, max(DEPTH, limit)),
+        **filtered.parameters(namespace.name, depth),
+        **filtered.searches(namespace.name, message_terms, node_terms, depth, steps=steps),
     )
 
 

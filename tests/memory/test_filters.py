@@ -97,9 +97,32 @@ def test_a_filter_leaves_what_fits_of_the_whole_ranking_by_words(
     talk: MemoryGraph, filters: dict[str, Any], question: str
 ) -> None:
     whole = recall_hits(talk.scope, question, limit=ALL, steps=False).hits
-    fitting = [hit.id for hit in whole if all(FITS[name](hit, value) for name, value in filters.items())]
+    fitting = [hit.id for hit in whole if fits(hit, filters)]
     found = recall_hits(talk.scope, question, limit=ALL, steps=False, **filters).hits
     assert [hit.id for hit in found] == fitting
+
+
+def fits(hit: RecallHit, filters: dict[str, Any]) -> bool:
+    """Whether a hit is what these filters leave."""
+    return all(FITS[name](hit, value) for name, value in filters.items())
+
+
+@pytest.mark.slow
+@settings(max_examples=examples(100, FEWEST_GRAPHS), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    filters=FILTERS.filter(can_fit),
+    question=st.sampled_from(["second", "number 7 or 8", "share", "first 12"]),
+    near=st.booleans(),
+)
+def test_with_steps_a_filter_leaves_all_that_fits_of_the_whole_ranking(
+    talk: MemoryGraph, embedder: Embedder, filters: dict[str, Any], question: str, near: bool
+) -> None:
+    options: dict[str, Any] = {"limit": ALL, "embedder": embedder if near else None}
+    embed_missing(talk.scope, embedder)
+    whole = recall_hits(talk.scope, question, **options).hits
+    found = recall_hits(talk.scope, question, **options, **filters).hits
+    assert {hit.id for hit in whole if fits(hit, filters)} <= {hit.id for hit in found}
+    assert all(fits(hit, filters) for hit in found)
 
 
 @pytest.mark.parametrize("name", ["first", "second"])
@@ -211,6 +234,68 @@ def test_neighbours_are_in_the_filter_too(graph: MemoryGraph) -> None:
     say(graph, "talk", ("Ada", "I planted a quince."), ("Ben", "Why?"), ("Ada", "For the jelly."))
     assert [hit.name for hit in recall_hits(graph.scope, "quince").hits] == ["Ada", "Ben", "Ada"]
     assert [hit.name for hit in recall_hits(graph.scope, "quince", speaker="Ada").hits] == ["Ada", "Ada"]
+
+
+NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"speaker": "Ben"},
+        {"role": "user", "speaker": "ben"},
+        {"since": NOON},
+        {"since": NOON, "until": "2024-05-01"},
+        {"speaker": "Ben", "conversation": "talk"},
+    ],
+)
+def test_what_does_not_fit_leads_on_to_what_does(
+    graph: MemoryGraph, embedder: Embedder, filters: dict[str, Any]
+) -> None:
+    asked, answer = say(graph, "talk", ("Ada", "I planted a quince."), ("Ben", "Well done!"))
+    date_messages(graph.scope, "talk", {asked: NOON - timedelta(hours=1), answer: NOON})
+    embed_missing(graph.scope, embedder)
+    for by in (None, embedder):
+        found = recall_hits(graph.scope, "quince", embedder=by, **filters).hits
+        assert [hit.id for hit in found] == [answer]
+    assert recall_hits(graph.scope, "quince", steps=False, **filters).hits == ()
+
+
+def test_the_messages_of_others_lead_on_to_those_of_a_role(graph: MemoryGraph) -> None:
+    ids = say(graph, "talk", ("user", "What shall I plant?"), ("assistant", "A quince."))
+    assert [hit.id for hit in recall_hits(graph.scope, "quince", role="user").hits] == [ids[0]]
+
+
+def test_what_is_said_of_an_entity_leads_on_to_the_entity(graph: MemoryGraph, embedder: Embedder) -> None:
+    said = Entity(name="Ada", entity_type="person", observations=["likes tea"])
+    graph.entities.create([said, Entity(name="Tea house", entity_type="place", observations=[])])
+    graph.load(
+        'Node(node_id="shop", name="Shop", data="");'
+        'Edge(edge_id="e", from_node="shop", to_node="Ada", verb="serves", weight=1.0);'
+    )
+    embed_missing(graph.scope, embedder)
+    each: list[dict[str, Any]] = [{"kind": "person"}, {"kind": "person", "verb": "serves"}]
+    for by in (None, embedder):
+        for filters in each:
+            found = recall_hits(graph.scope, "likes tea", embedder=by, **filters).hits
+            assert [hit.name for hit in found] == ["Ada"], filters
+    assert [hit.name for hit in recall_hits(graph.scope, "serves Ada", verb="serves").hits] == ["Ada", "Shop"]
+
+
+def test_an_alias_of_another_kind_leads_on_to_what_fits(graph: MemoryGraph) -> None:
+    graph.load(
+        'Node(node_id="ada", name="Ada", data=""); Node(node_id="cup", name="Cup", data="");'
+        'Edge(edge_id="e", from_node="ada", to_node="cup", verb="holds", weight=1.0);'
+    )
+    graph.query(
+        "MATCH (node:Node {namespace: $namespace}) WHERE node.id IN ['ada', 'cup'] "
+        "SET node.kind = CASE node.id WHEN 'ada' THEN 'person' ELSE 'thing' END "
+        "WITH node WHERE node.id = 'ada' CREATE (:Alias {namespace: $namespace, id: 'ada', name: 'Countess', "
+        "namespace_token: $token})-[:ALIAS_OF]->(node)",
+        {"token": graph.scope.token},
+        write=True,
+    )
+    assert [hit.id for hit in graph.recall("countess", kind="thing").hits] == ["cup"]
 
 
 @pytest.mark.parametrize(

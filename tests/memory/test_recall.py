@@ -436,6 +436,13 @@ def test_what_the_user_said_counts_as_nearer(graph: MemoryGraph) -> None:
     assert nearest("did you suggest sunrise?") == [east, between, north]
 
 
+def test_what_is_near_and_does_not_fit_leads_on_to_what_does(graph: MemoryGraph) -> None:
+    say(graph, "ways", ("Ada", "Over there."))
+    embed_missing(graph.scope, embedder := PointingEmbedder())
+    answer = say(graph, "ways", ("Ben", "Thank you."))[-1]
+    assert [hit.id for hit in ask(graph, "sunrise", embedder=embedder, speaker="Ben").hits] == [answer]
+
+
 def test_how_to_answer_is_not_compared_by_meaning(graph: MemoryGraph) -> None:
     embedder = PointingEmbedder()
     vectors = [
