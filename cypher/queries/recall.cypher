@@ -13,7 +13,8 @@
 // message that was said in other conversations too, the one that was asked for is named, or the first. What raw Cypher
 // has stored as a weight, and is none, counts as 1.0.
 // What a filter leaves out leads on to what fits: so each index is asked twice where there is one, for what fits, and for
-// all there is as it would be without; what is in both lists counts once, by its better place.
+// all there is as it would be without; what is in both lists counts once, by its better place. Of the steps of a hit with
+// many of them, the heaviest count.
 // Parameters: namespace, message_terms, alias_terms (Lucene queries made by memorygraph.memory.words; a list of them for
 // messages), node_searches [{terms, options, kind, verb}], vectors (none, or one), model (`` without a vector), depth, message_depth, roles (`weights`, one for each that counts
 // more or less, `near`, the same of nearness, `asked`, null where roles do not count, and `wishes`, how those are
@@ -192,22 +193,25 @@ CALL (hit, score, sources) {
   CALL (hit, score) {
     MATCH (hit)-[step:NEXT|EDGE|SOURCE]-(found)
     WHERE found <> hit
-    WITH found, step, score LIMIT $fan
+    // By what each has as its own: the order in which they are stored is another one in a copy of the graph.
+    WITH found, step, score, toFloatOrNull(step.weight) AS weight
+    WITH found, step, score, CASE WHEN 0.0 <= weight <= 1.0 THEN weight ELSE 1.0 END AS weight
+    ORDER BY weight DESC, coalesce(step.id, found.id)
+    LIMIT $fan
     RETURN found,
            score * CASE WHEN step:NEXT AND ($roles.asked IS NULL OR NOT 'assistant' IN [hit.role, found.role]) THEN $near
                         WHEN step:NEXT AND hit.role = 'assistant' AND found.role = 'user' AND endNode(step) = hit
                           THEN $roles.asked
                         WHEN step:NEXT THEN 0.0
                         WHEN step:SOURCE AND found:Message THEN $learnt
-                        WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN $edge * toFloat(step.weight)
-                        ELSE $edge END AS part, step
+                        ELSE $edge * weight END AS part, step
     UNION ALL
     WITH hit, score WHERE hit:Message AND ($roles.asked IS NULL OR hit.role <> 'assistant')
     MATCH (hit)-[:NEXT]->(between)
     WHERE $roles.asked IS NULL OR between.role <> 'assistant'
     MATCH (between)-[:NEXT]->(found)
     WHERE $roles.asked IS NULL OR found.role <> 'assistant'
-    WITH found, score LIMIT $fan
+    WITH found, score ORDER BY found.id LIMIT $fan
     RETURN found, score * $far AS part, null AS step
     UNION ALL
     WITH hit, score WHERE hit:Message AND ($roles.asked IS NULL OR hit.role <> 'assistant')

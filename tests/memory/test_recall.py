@@ -25,6 +25,7 @@ from memorygraph.library import CYPHER
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.recall import (
     EDGE,
+    FAN,
     FAR,
     LEARNT,
     NEAR,
@@ -48,6 +49,7 @@ from tests.examples import examples
 from tests.memory.recalling import learn, say
 from tests.shared_neo4j import new_namespace
 
+ALL = 1_000
 TALK = [
     ("Ada", "I moved into the flat above the bakery."),
     ("Ben", "Congratulations! Tell me more."),
@@ -137,6 +139,25 @@ def test_an_edge_says_its_verb_and_a_loop_adds_nothing(graph: MemoryGraph) -> No
         pytest.approx(1 / (RANK_CONSTANT + 1)),
         pytest.approx(1 / (RANK_CONSTANT + 1) * EDGE),
     ]
+
+
+def test_the_heaviest_edges_of_a_hub_lead_on_in_whatever_order_they_were_stored(
+    graph: MemoryGraph, connection: Connection
+) -> None:
+    edges = [
+        f'Node(node_id="n{i}", name="leaf", data=""); '
+        f'Edge(edge_id="e{i:02}", from_node="hub", to_node="n{i}", verb="has", weight=0.{5 + i % 4});'
+        for i in range(40)
+    ]
+    copy = MemoryGraph(connection, new_namespace())
+    for each, order in ((graph, edges), (copy, edges[::-1])):
+        each.load('Node(node_id="hub", name="Harbour", data="");' + "".join(order))
+    found, copied = ([hit.id for hit in ask(each, "harbour", limit=ALL).hits] for each in (graph, copy))
+    assert found == copied
+    heaviest = [f"n{i}" for weight in (3, 2) for i in range(weight, 40, 4)]
+    assert found[0] == "hub"
+    assert sorted(found[1:]) == sorted(heaviest)
+    assert len(found) == 1 + FAN
 
 
 def test_of_what_fits_equally_well_the_newest_comes_first(graph: MemoryGraph) -> None:
