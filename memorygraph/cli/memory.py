@@ -131,9 +131,11 @@ def evaluate_command(graph: MemoryGraph, *, folder: str, k: tuple[int, ...], **o
         return
     figures = {"all": found.total, **{f"category {name}": of for name, of in found.categories.items()}}
     rows = [
-        (name, str(of.questions), *(f"{share:.1f}" for share in of.recall.values())) for name, of in figures.items()
+        (name, str(of.questions), *(f"{share:.1f}" for share in (*of.recall.values(), *of.complete.values())))
+        for name, of in figures.items()
     ]
-    output.print_table(("questions", "count", *(f"recall@{depth}" for depth in k)), rows)
+    heads = [f"{share}@{depth}" for share in ("recall", "all") for depth in k]
+    output.print_table(("questions", "count", *heads), rows)
     complete = ", ".join(f"{share:.1f} % at {depth}" for depth, share in found.total.complete.items())
     output.say(f"all of the evidence was found for {complete}")
     times = f"{found.p50_ms:.0f} ms in the median, {found.p95_ms:.0f} ms at the 95th percentile"

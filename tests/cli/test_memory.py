@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.shared_neo4j import new_namespace
 pytestmark = pytest.mark.usefixtures("environment")
 
 CONVERSATIONS = Path(__file__).parent.parent / "memory" / "conversations"
+CHATS = CONVERSATIONS.with_name("chats")
 LINES = [
     {"type": "entity", "name": "Ada Lovelace", "entityType": "person", "observations": ["likes tea", "wrote programs"]},
     {"type": "entity", "name": "engine", "entityType": "machine", "observations": []},
@@ -129,6 +131,21 @@ def test_evaluate_prints_the_recall_of_the_evidence_with_and_without_facts() -> 
     assert set(plain["categories"]) == set(facts["categories"])
     assert "recall@10" in memorygraph("evaluate", str(CONVERSATIONS)).stdout
     assert document("evaluate", str(CONVERSATIONS / "nothing"), code=1)["errors"]
+
+
+def test_evaluate_prints_the_figures_of_each_kind_and_the_time_of_a_recall() -> None:
+    shown = memorygraph("evaluate", str(CHATS), "--format", "beam", "--k", "1,3")
+    heads, _, *rows = (line.split() for line in shown.stdout.splitlines())
+    assert heads == ["questions", "count", "recall@1", "recall@3", "all@1", "all@3"]
+    assert [(row[:-5], row[-5]) for row in rows] == [
+        (["all"], "2"),
+        (["category", "contradiction_resolution"], "1"),
+        (["category", "information_extraction"], "1"),
+    ]
+    assert rows[2][-4:] == ["100.0"] * 4
+    assert re.search(r"all of the evidence was found for 50\.0 % at 1, \d+\.\d % at 3\n", shown.stderr)
+    times = r"a recall took \d+ ms in the median, \d+ ms at the 95th percentile, with 8 messages stored\n"
+    assert re.search(times, shown.stderr)
 
 
 def test_a_server_for_others_needs_tokens() -> None:
