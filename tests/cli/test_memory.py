@@ -65,6 +65,38 @@ def test_recall_takes_filters(environment: str) -> None:
     assert document("recall", "parrot", "--kind", "bird", code=1)["errors"]
 
 
+def test_the_switches_of_recall_do_what_they_do_in_python(environment: str) -> None:
+    def texts(*arguments: str) -> list[str]:
+        return [hit["text"] for hit in document("recall", *arguments)["hits"]]
+
+    with MemoryGraph.connect(namespace=environment) as graph:
+        talk = graph.messages("talk")
+        talk.append({"role": "user", "content": (user := "On Sundays I walk down to the harbour with my dogs.")})
+        talk.append({"role": "assistant", "content": (told := "The harbour! What a harbour. I like the harbour.")})
+        plain, wish = "Python code is fun.", "Always add a comment to it when I ask you about Python code."
+        for said in (plain, wish):
+            graph.messages(said).append({"role": "user", "content": said})
+    assert texts("harbour", "--no-steps") == [user, told]
+    assert texts("harbour", "--no-steps", "--no-roles") == [told, user]
+    assert texts("dogs") == [user]
+    assert texts("dogs", "--no-roles") == [user, told]
+    assert texts("dogs", "--no-roles", "--no-steps") == [user]
+    assert texts("Write Python code") == [wish, plain]
+    assert texts("Write Python code", "--no-intent") == [plain, wish]
+
+
+def test_recall_takes_a_kind_and_a_verb_of_nodes(tmp_path: Path) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in LINES), "utf-8")
+    document("import", str(file))
+    for question, options, names in (
+        ("likes tea", ("--kind", "person"), ["Ada Lovelace"]),
+        ("engine", ("--kind", "machine"), ["engine"]),
+        ("engine", ("--verb", "works at"), ["engine", "Ada Lovelace"]),
+    ):
+        assert [hit["name"] for hit in document("recall", question, *options)["hits"]] == names
+
+
 def test_a_file_of_the_reference_server_comes_in_and_goes_out_again(tmp_path: Path) -> None:
     file = tmp_path / "memory.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in LINES), "utf-8")

@@ -62,10 +62,15 @@ def test_recall_takes_the_filters_of_the_client(graph: MemoryGraph, server: Serv
         graph.messages("talk").append({"role": "user", "name": "Ada", "content": "I drink tea."})
         async with over_stdio(server, graph.namespace) as client:
             await call(client, "create_entities", entities=[{"name": "Tea", "entityType": "drink", "observations": []}])
+            await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": ["x"]}])
+            likes = {"from": "A", "to": "Tea", "relationType": "likes"}
+            await call(client, "create_relations", relations=[likes])
             for filters, kinds in (
                 ({"speaker": "ada", "since": "2020-01-01"}, ["message"]),
                 ({"conversation": "talk", "role": "user"}, ["message"]),
                 ({"kind": "drink"}, ["node"]),
+                ({"verb": "likes"}, ["node", "node"]),
+                ({"verb": "likes", "kind": "t"}, ["node"]),
                 ({"until": "2020-01-01"}, []),
             ):
                 found = await call(client, "recall", query="tea", **filters)

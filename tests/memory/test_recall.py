@@ -435,6 +435,19 @@ def test_what_the_user_said_counts_more_than_what_an_assistant_makes_of_it(graph
     assert ask(graph, "Did you suggest rye flour for bread?", steps=False).hits[0].id == ids[3]
 
 
+def test_what_i_said_is_found_before_what_the_assistant_says_of_it_at_length(graph: MemoryGraph) -> None:
+    ids = say(
+        graph,
+        "harbour",
+        ("user", "On Sundays I walk down to the harbour with my dogs."),
+        ("assistant", "The harbour is lovely on Sundays: a harbour has ships and gulls, and dogs like any harbour."),
+    )
+    question = "What did I say about the harbour?"
+    assert ask(graph, question).hits[0].id == ids[0]
+    assert ask(graph, question, steps=False).hits[0].id == ids[0]
+    assert ask(graph, question, steps=False, roles=False).hits[0].id != ids[0]
+
+
 class PointingEmbedder:
     """Vectors of the direction that a text names, as `east` and `north`; all others point to the east."""
 
