@@ -42,7 +42,7 @@ from memorygraph.graph.namespace import (
 from memorygraph.graph.readonly import check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
-from memorygraph.home import chosen_namespace, remove_pages
+from memorygraph.home import chosen_namespace, is_own_home, remove_pages
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
@@ -1257,6 +1257,8 @@ def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequen
     from memorygraph.messages.pending import PendingTranscripts
     from memorygraph.runtime.convo.journal import Journal
 
+    if not is_own_home():  # a read must not fail for the home of somebody else, which has none of these files
+        return 0
     waiting = Spool(namespace.name).forget(conversations) + PendingTranscripts(namespace.name).forget(conversations)
     return waiting + sum(Journal(run).forget() for run in runs) + remove_pages()
 

@@ -144,6 +144,7 @@ def cli(ctx: click.Context, /, **options: str | None) -> None:
 def main() -> None:
     """The entry point of the program `memorygraph`."""
     warnings.showwarning = lambda message, *_: output.say(f"warning: {message}")
+    output.replace_closed_streams()
     output.escape_unknown_characters()
     try:
         cli()

@@ -292,6 +292,7 @@ def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
     if output.wants_json():
         output.print_json({"name": name, "source": source})
     else:
+        output.print_in_utf_8()
         output.print_text(source, nl=not source.endswith("\n"))
 
 
@@ -352,6 +353,7 @@ def graph_command(
         path = [step["node"] for step in steps]
         output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})
     elif target is None and not open_:
+        output.print_in_utf_8()
         output.print_text(picture)
 
 
@@ -365,7 +367,7 @@ def write_picture(picture: str, target: str) -> None:
 
 def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:
     """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is."""
-    text = read_script(given[1:]) if given.startswith("@") else given
+    text = read_script(given[1:]).removeprefix("\ufeff") if given.startswith("@") else given
     try:
         return parse_json(text)
     except ValueError as error:

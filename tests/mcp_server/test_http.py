@@ -176,6 +176,14 @@ def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: P
     assert read_tokens(path) == {"abc": "team"}
 
 
+def test_the_mark_with_which_editors_begin_utf_8_is_no_part_of_a_file_of_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.touch(mode=0o600)
+    for text in ("# tokens of clients\nteam abc\n", "team abc", '{"team": "abc"}'):
+        path.write_text(text, "utf-8-sig")
+        assert read_tokens(path) == {"abc": "team"}
+
+
 @pytest.mark.parametrize("text", ["", "one", "a t\nb t", "{", '{"a": 1}', "[]x"])
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "tokens"
