@@ -424,3 +424,11 @@ def test_a_reader_that_has_enough_of_much_output_is_no_error(environment: str, c
         process.stdout.close()
         said = process.stderr.read().decode()
     assert (process.returncode, "Traceback" in said, "ignored" in said) == (0, False, False), said
+
+
+def test_the_status_of_a_named_server_is_that_of_the_named_database(
+    environment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEO4J_DATABASE", "nowhere")
+    found = json.loads(CliRunner().invoke(cli, ["-n", environment, "status", "--json"]).stdout)["server"]
+    assert "nowhere" in found["problem"]
