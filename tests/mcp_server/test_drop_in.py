@@ -170,6 +170,23 @@ def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(graph
     run(work)
 
 
+def test_a_message_is_shown_with_its_place_and_its_id_and_not_with_what_it_calls_so_itself(graph: MemoryGraph) -> None:
+    graph.messages("talk").extend(
+        [{"role": "user", "content": "hi", "id": 17, "index": "first"}, {"role": "user", "content": "ho", "id": "msg_1"}]
+    )
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            shown = await call(client, "show_conversation", name="talk")
+            ids = [entry.id for entry in graph.messages("talk").entries()]
+            assert shown["messages"] == [
+                {"index": 0, "id": ids[0], "role": "user", "content": "hi"},
+                {"index": 1, "id": ids[1], "role": "user", "content": "ho"},
+            ]
+
+    run(work)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
