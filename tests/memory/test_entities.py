@@ -349,6 +349,21 @@ def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
     assert mem.revision() == 4
 
 
+def test_a_lost_acknowledgement_of_names_in_two_cases_is_resolved_with_the_same_answer(
+    mem: Memory, server: tuple[str, tuple[str, str] | None]
+) -> None:
+    with _LostOnce(*server) as connection:
+        created, outcomes = Entities(Namespace(connection, mem.graph.namespace)).create(
+            [entity("May", "x"), entity("may", "y"), entity("B", "z")]
+        )
+    assert created == [entity("May", "x", "y"), entity("B", "z")]
+    assert [(each.outcome, each.added_observations, each.did_you_mean) for each in outcomes] == [
+        ("created", ["x"], None),
+        ("merged", ["y"], "May"),
+        ("created", ["z"], None),
+    ]
+
+
 def _pages(read: Callable[[str | None], EntityGraph]) -> tuple[list[Entity], list[Relation], int]:
     entities, relations, pages, cursor = [], [], 0, None
     while True:
