@@ -348,7 +348,10 @@ class PageFilling:
         self._budget = PageBudget(budget)
 
     def add_entities(self, rows: list[dict[str, Any]], skip: int, *, names_only: bool) -> PageStart | None:
-        """Add entities as long as they fit; returns the start of the next page, if one is left."""
+        """Add entities as long as they fit, and at least a part of one.
+
+        Returns the start of the next page, if one is left.
+        """
         for row in rows:
             place = PageStart(arrival=row["arrival"], id=row["id"], skip=skip)
             observations = row["observations"][skip:]
@@ -361,35 +364,57 @@ class PageFilling:
                 entity_type=as_text(row["entity_type"]),
                 observations=list(map(as_text, observations)),
             )
-            if not self._budget.take(entity.as_dict(), 4):
-                return place if self.entities else self.add_part(entity, place)
-            self.entities.append(entity)
+            if self._budget.take(entity.as_dict(), 4):
+                self.entities.append(entity)
+            elif self.entities:
+                return place
+            elif (shown := self.add_part(entity)) < len(observations):
+                return replace(place, skip=place.skip + shown)
         return None
 
-    def add_part(self, entity: Entity, place: PageStart) -> PageStart:
-        """Add a part of an entity that is too large for a page: at least one observation, or a part of it."""
-        self._budget.take(entity.model_copy(update={"observations": []}).as_dict(), 4)
+    def add_part(self, entity: Entity) -> int:
+        """Add what a page has room for of an entity that is too large for it: its name, and a part of its type.
+
+        Returns the number of observations in it: at least one, or a part of that, if there are any.
+        """
+        entity = entity.model_copy(update={"entity_type": shorten(entity.entity_type)})
+        fits = self._budget.take(entity.model_copy(update={"observations": []}).as_dict(), 4)
         shown: list[str] = []
-        for text in entity.observations:
+        for text in entity.observations if fits else ():
             if not self._budget.take(text, 8):
                 break
             shown.append(text)
         if not shown and entity.observations:
-            text = entity.observations[0]
-            kept = cut_tokens(text, max(self._budget.left, MIN_TOKENS // 2) // 2)
-            shown.append(f"{kept}… ({count_tokens(text[len(kept) :])} tokens left out)")
+            shown.append(shorten(entity.observations[0], max(self._budget.left, MIN_TOKENS // 2) // 2))
         self.entities.append(entity.model_copy(update={"observations": shown}))
-        return replace(place, skip=place.skip + max(1, len(shown)))
+        self._budget.use_up()
+        return len(shown)
 
     def add_relations(self, rows: list[dict[str, Any]]) -> PageStart | None:
-        """Add relations as long as they fit; returns the start of the next page, if one is left."""
+        """Add relations as long as they fit, and at least one where the page is empty.
+
+        Returns the start of the next page, if one is left.
+        """
         for row in rows:
             source, target, kind = (as_text(row[name]) for name in ("source", "target", "relation_type"))
             relation = Relation.model_construct(source=source, target=target, relation_type=kind)
             if not self._budget.take(relation.as_dict(), 4):
-                return PageStart(relations=True, arrival=row["arrival"], id=row["id"])
+                if self.entities or self.relations:
+                    return PageStart(relations=True, arrival=row["arrival"], id=row["id"])
+                relation = relation.model_copy(update={"relation_type": shorten(kind)})
+                self._budget.use_up()
             self.relations.append(relation)
         return None
+
+
+def shorten(text: str, tokens: int = MIN_TOKENS // 4) -> str:
+    """A text that is too long for its page, cut after some tokens, with the number of those that are left out.
+
+    >>> shorten("one two three", 2)
+    'one two… (1 tokens left out)'
+    """
+    kept = cut_tokens(text, tokens)
+    return text if kept == text else f"{kept}… ({count_tokens(text[len(kept) :])} tokens left out)"
 
 
 class PageBudget:
@@ -417,6 +442,11 @@ class PageBudget:
             return False
         self._tokens = self.left - cost
         return True
+
+    def use_up(self) -> None:
+        """Leave nothing for other parts."""
+        if self._tokens is not None:
+            self._tokens, self._uncounted = 0, None
 
     @property
     def left(self) -> int:

@@ -371,6 +371,7 @@ def _pages(read: Callable[[str | None], EntityGraph]) -> tuple[list[Entity], lis
         entities += page.entities
         relations += page.relations
         pages += 1
+        assert page.cursor is None or page.cursor != cursor  # what does not fit is no reason to stay where we are
         cursor = page.cursor
         if cursor is None:
             return entities, relations, pages
@@ -418,6 +419,27 @@ def test_an_entity_that_is_larger_than_a_page_is_read_in_parts(mem: Memory) -> N
     assert [text for each in entities if each.name == "A" for text in each.observations] == texts
     [cut] = [text for each in entities if each.name == "B" for text in each.observations]
     assert cut.endswith("tokens left out)")
+
+
+@pytest.mark.parametrize("search", [False, True])
+@pytest.mark.parametrize("names_only", [False, True])
+def test_what_is_larger_than_a_page_is_a_page_of_its_own(mem: Memory, names_only: bool, search: bool) -> None:
+    long = "신경망 번역 " * 200
+    mem.create(entity(long, kind="kind"), entity("kind"), entity("B", kind="kind " * 2000), entity("C", kind="kind"))
+    mem.relate(relation(long, "cites", long), relation("B", "cites " * 2000, "B"), relation("C", "cites", "C"))
+    options: dict[str, Any] = {"max_tokens": 200, "names_only": names_only}
+
+    def read(cursor: str | None) -> EntityGraph:
+        many = Entities(mem.where)
+        page = many.search("kind", cursor=cursor, **options) if search else many.read_graph(cursor=cursor, **options)
+        assert [each for each in page.entities if each.name == long] in ([], page.entities)
+        return page
+
+    entities, relations, _ = _pages(read)
+    assert [each.name for each in entities] == [long, "kind", "B", "C"]
+    assert entities[2].entity_type.endswith(" tokens left out)")
+    assert [each.source for each in relations] == ([] if names_only else [long, "B", "C"])
+    assert names_only or relations[1].relation_type.endswith(" tokens left out)")
 
 
 def test_an_overview_has_the_names_and_says_what_it_hides(mem: Memory) -> None:
