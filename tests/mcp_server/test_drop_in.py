@@ -171,9 +171,8 @@ def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(graph
 
 
 def test_a_message_is_shown_with_its_place_and_its_id_and_not_with_what_it_calls_so_itself(graph: MemoryGraph) -> None:
-    graph.messages("talk").extend(
-        [{"role": "user", "content": "hi", "id": 17, "index": "first"}, {"role": "user", "content": "ho", "id": "msg_1"}]
-    )
+    numbered = {"role": "user", "content": "hi", "id": 17, "index": "first"}
+    graph.messages("talk").extend([numbered, {"role": "user", "content": "ho", "id": "msg_1"}])
 
     async def work() -> None:
         async with mcp.Client(build_server(graph)) as client:
