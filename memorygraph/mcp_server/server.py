@@ -323,6 +323,26 @@ class BackgroundGraph:
             self._stack.close()
 
 
+class NamespaceGraphs:
+    """The graphs of a server whose tokens lead to several namespaces: one for each, from its first call on.
+
+    A graph holds its embedding model, which takes long to read, and looks once for what an earlier release stored. All
+    share the connection of the graph that the server has opened; those of a connection before it are let go.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._graphs: dict[str, MemoryGraph] = {}
+
+    def find(self, opened: MemoryGraph, namespace: str) -> MemoryGraph:
+        """The graph of a namespace over the connection of an open one."""
+        with self._lock:
+            graph = self._graphs.get(namespace)
+            if graph is None or graph.connection is not opened.connection:
+                graph = self._graphs[namespace] = type(opened)(opened.connection, namespace)
+            return graph
+
+
 def choose_tools(
     without: Iterable[str] = (),
     *,
@@ -357,6 +377,7 @@ def build_server(
     tools: Mapping[str, Tool] = TOOLS,
 ) -> Server[Any]:
     """The server over a graph. With `namespaces` each caller has the one that its token has let it into."""
+    graphs = NamespaceGraphs()
 
     def graph_of(ctx: Context) -> MemoryGraph:
         open_graph = graph() if isinstance(graph, BackgroundGraph) else graph
@@ -365,7 +386,7 @@ def build_server(
         user = ctx.request.scope.get("user") if ctx.request is not None else None
         if not isinstance(user, AuthenticatedUser) or user.access_token.client_id not in namespaces:
             raise request_error(types.INVALID_PARAMS, "the request has no known token")
-        return type(open_graph)(open_graph.connection, user.access_token.client_id)
+        return graphs.find(open_graph, user.access_token.client_id)
 
     handlers = _Handlers(graph_of, tools, graph if isinstance(graph, BackgroundGraph) else None)
     return new_server(
