@@ -288,7 +288,7 @@ def show_conversation(
 def show_message(index: int, entry: Any) -> dict[str, Any]:
     """A message with its place and its id, before which keys of these names that it came with give way."""
     place = {"index": index, "id": entry.id}
-    return place | entry.message.as_dict() | place
+    return {**place, **entry.message.as_dict(), **place}
 
 
 @tool("conversations", "Conversation Versions", VersionsAnswer)

@@ -188,7 +188,8 @@ class PageRequest:
             # An overview is complete without observations and relations, but says how many there are.
             hidden_relations = source.left(PageStart(relations=True))[1] if self._names_only else 0
             hidden = {"observations": page.hidden, "relations": hidden_relations}
-            return replace(graph, left_out={key: count for key, count in hidden.items() if count} | source.not_found)
+            counts = {key: count for key, count in hidden.items() if count}
+            return replace(graph, left_out={**counts, **source.not_found})
         entities_left, relations_left = source.left(following)
         left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left, **source.not_found}
         cursor = replace(following, by_words=source.by_words).cursor()
