@@ -169,10 +169,21 @@ def gather_tokens(file: str | None, given: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_token(text: str) -> tuple[str, str]:
-    """The token and the namespace of `NAMESPACE=TOKEN`."""
-    namespace, sign, token = text.rpartition("=")
-    if not (sign and namespace and token):
+    """The token and the namespace of `NAMESPACE=TOKEN`.
+
+    As bearer tokens do (RFC 6750), a token may end in `=`, and has none before: else it could begin at any of them.
+
+    >>> parse_token("people=q83vEjRWeJA=")
+    ('q83vEjRWeJA=', 'people')
+    """
+    namespace, _, token = text.partition("=")
+    if not namespace or not token.rstrip("="):
         raise click.UsageError("--token takes NAMESPACE=TOKEN")
+    if "=" in token.rstrip("="):
+        raise click.UsageError(
+            "--token takes NAMESPACE=TOKEN, where only the end of the token may be `=`; a namespace with `=` goes into "
+            "a file of --tokens"
+        )
     return token, namespace
 
 
