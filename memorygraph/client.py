@@ -291,6 +291,7 @@ class MemoryGraph:
         allow_tools: Iterable[str] = (),
         allow_hosts: Iterable[str] = (),
         allow_models: Iterable[str] | None = None,
+        allow_namespaces: Iterable[str] = (),
         own_memory: bool = False,
         max_steps: int = 100,
         mock: bool = False,
@@ -306,10 +307,11 @@ class MemoryGraph:
         imports files from anywhere in `import_folder`, which holds that folder; its tools do nothing
         unless their scheme is in `allow_tools`, or their host in `allow_hosts`; nor is a model asked at a host that
         the program names. `model` is asked in place of the models that the program names, and with `mock` none is:
-        every answer is the smallest of its shape. With `allow_models` no other than these are asked. With `own_memory`
-        its memories are this namespace, and neither files nor other namespaces. `listener` hears each event of the
-        trace as it happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the
-        run of this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
+        every answer is the smallest of its shape. With `allow_models` no other than these are asked. Its memories are
+        this namespace, those in `allow_namespaces`, and files in `folder`; with `own_memory` only the first. `listener`
+        hears each event of the trace as it happens, `ask` is asked for what the input lacks. A node graph
+        (`language="convo"`) can `resume` the run of this id, or the `last` one, that was broken off: it repeats no
+        completed call of a model or a function.
         `max_steps` is the number of generations or nodes, and `limits` bounds the work, the seconds and the bytes.
         With `summary` the run of a node graph ends with a model's summary of it for people, `.summary`.
 
@@ -322,7 +324,7 @@ class MemoryGraph:
         from memorygraph.runtime.runs import RunRequest
 
         program = _script(source, language)
-        allowed = Permissions.of(allow_tools, allow_hosts, allow_models, own_memory=own_memory)
+        allowed = Permissions.of(allow_tools, allow_hosts, allow_models, allow_namespaces, own_memory=own_memory)
         request = RunRequest(
             input,
             model,

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from memorygraph import ConnectionError, MemoryGraph, MemoryGraphError, ModelError, QueryError, RecordWarning
+from memorygraph import (
+    ConnectionError,
+    MemoryGraph,
+    MemoryGraphError,
+    ModelError,
+    QueryError,
+    RecordWarning,
+    ScriptError,
+)
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.runtime.runs import RunWriter
@@ -224,7 +232,9 @@ def test_nodes_of_another_namespace_are_not_joined(known: MemoryGraph) -> None:
     other = MemoryGraph(known.connection, f"{known.namespace}-other")
     other.load('Node(node_id="moon", name="Guidance computer of another world", data="");')
     program = RECALLS.replace('"neo4j://"', f'"neo4j://{other.namespace}"')
-    result = known.run(program, INPUT)
+    with pytest.raises(ScriptError, match=f"--allow-namespace {other.namespace}"):
+        known.run(program, INPUT)
+    result = known.run(program, INPUT, allow_namespaces=[other.namespace])
     assert "another world" in result.trace[-1]["data"]["context"]["items"][1]["text"]
     assert result.trace[-1]["data"]["context"]["items"][1]["origins"] == [f"neo4j://{other.namespace}/moon"]
     joined = "MATCH (:ContextItem {namespace: $namespace})-[:FROM]->(n) RETURN n.id AS id"
