@@ -154,6 +154,24 @@ def test_an_answer_in_which_a_model_refuses_is_kept_with_its_tokens(
     assert kept == [{"tokens": 4, "errors": ["the model refuses: I won't."], "answers": 1}]
 
 
+def test_the_tokens_of_a_generation_are_those_of_all_its_attempts(
+    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(text: str, read: int, written: int) -> BadJson:
+        said = {"role": "assistant", "content": text}
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        body = {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}], "usage": usage}
+        return BadJson(json.dumps(body))
+
+    with ScriptedModel([answer("no json", 30, 4), answer('{"text": "Yes."}', 50, 6)]) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        known.run(RECALLS, INPUT)
+    [kept] = known.query(
+        "MATCH (g:Generation {namespace: $namespace}) RETURN g.prompt_tokens AS read, g.completion_tokens AS written"
+    )
+    assert kept == {"read": 80, "written": 10}
+
+
 @pytest.mark.usefixtures("model")
 def test_equal_context_is_stored_once(known: MemoryGraph) -> None:
     twice = RECALLS.replace(
