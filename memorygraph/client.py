@@ -728,14 +728,14 @@ class MemoryGraph:
     def duplicates(self, limit: int = 100) -> list[Duplicates]:
         """Entities that are likely one, the likeliest first: by their names, by one edit, and by equal neighbours.
 
-        Nothing is changed: `merge` joins two of them. Time and memory grow with the number of entities and edges, and
-        never with their pairs.
+        Nothing is changed: `merge` joins two of them. One entity may be in several groups, so ask again after a merge.
+        Time and memory grow with the number of entities and edges, and never with their pairs.
 
         Example::
 
             for found in mg.duplicates():
-                keep, *others = found.entities
-                print(found.reason, [mg.merge(other.id, into=keep.id) for other in others])
+                print(found.reason, [entity.name for entity in found.entities])
+            mg.merge("ada_2", into="ada")
         """
         from memorygraph.memory.duplicates import list_duplicates
 
@@ -780,10 +780,11 @@ class MemoryGraph:
     def forget(self, identifier: str, *, dry_run: bool = False) -> Forgotten:
         """Forget a node or an edge, a thought of PETE, a run or a program, with its history and what is its alone.
 
-        It cannot be undone: nothing of it is left in the history, in the record of a run that was shown it, or in an
-        export, and reading as of an earlier revision does not find it. What something else says too stays, and is
-        counted. A node that is deleted already can be forgotten, too. Killed half way, it goes on when it is called
-        again. A dry run only reports what would go.
+        It cannot be undone: nothing of it is left in the history or in an export, and reading as of an earlier
+        revision does not find it. With a node go the runs of AgentScript that read it; of an edge, its verb stays in
+        the records of those that went along it. What something else says too stays, and is counted. A node that is
+        deleted already can be forgotten, too. Killed half way, it goes on when it is called again. A dry run only
+        reports what would go.
 
         Example::
 
@@ -1179,9 +1180,11 @@ class MemoryGraph:
         from memorygraph.memory.chat import Chat
 
         embedder = self._recaller.embedder
-        return Chat(
+        chat = Chat(
             self.scope, conversation, model, attempts=attempts, budget=budget, history=history, embedder=embedder
         )
+        self._recaller.index()
+        return chat
 
     def view_thought(self, name: str) -> str:
         """One HTML page of a thought, or of one of its contexts by its address: contexts that fold, and their entries.
