@@ -124,7 +124,7 @@ class _Undo:
             *queries_of("history/restore-nodes", plan.deleted["node"], until=self.revision),
             *queries_of("history/revert-nodes", plan.changed["node"], until=self.revision),
             *queries_of("history/restore-edges", edges, until=self.revision),
-            *queries_of("contextscript/delete-nodes", plan.created["node"]),
+            *queries_of("contextscript/delete-nodes", plan.created["node"], kept=[]),
             *queries_of("contextscript/delete-unobserved", [*left]),
         )
         return run_counted(self.transaction, queries)
