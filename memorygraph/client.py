@@ -909,8 +909,9 @@ class MemoryGraph:
         if format == "server-memory":
             from memorygraph.memory.transfer import export_server_memory, find_server_memory_losses
 
-            file.writelines(export_server_memory(self.scope))
-            return find_server_memory_losses(self.scope)
+            left_out = find_server_memory_losses(self.scope)
+            file.writelines(export_server_memory(self.scope, left_out))
+            return left_out
         return exports.export(self.scope, file, format)
 
     def export_bundle(self, path: str | Path, *, progress: Progress | None = None) -> BundleReport:

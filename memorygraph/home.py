@@ -7,6 +7,7 @@ in a browser.
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import sys
 import tempfile
@@ -27,10 +28,19 @@ PAGES, PICTURES = "pages", "pictures"
 def default_home() -> Path:
     """Return the folder that MEMORYGRAPH_HOME names, else the platform's folder for user data."""
     if named := os.environ.get("MEMORYGRAPH_HOME"):
-        return Path(named).expanduser().resolve()
+        return expand_user(named).resolve()
     import platformdirs
 
     return platformdirs.user_data_path("memorygraph").resolve()
+
+
+def expand_user(path: str | Path) -> Path:
+    """Return a path with the home of the user for `~`; what looks so and names no user is an ordinary name.
+
+    >>> expand_user("~nobody of this name/file").as_posix()
+    '~nobody of this name/file'
+    """
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - that of `Path` fails at such a name
 
 
 def chosen_namespace(namespace: str | None = None) -> str:
@@ -90,7 +100,7 @@ def refuse_foreign(path: Path, trusted: Collection[int] = ()) -> None:
     if status.st_mode & stat.S_IWOTH:
         raise ConnectionError(
             f"every user can write {path}, so what is in it may not be yours. Name another folder with "
-            f"MEMORYGRAPH_HOME; or, if nobody else has used this one, run `chmod o-w {path}`."
+            f"MEMORYGRAPH_HOME; or, if nobody else has used this one, run `chmod o-w {shlex.quote(str(path))}`."
         )
 
 
@@ -105,7 +115,8 @@ def refuse_exposed(path: Path) -> None:
     status = path.stat()
     mode = stat.S_IMODE(status.st_mode)
     if sys.platform != "win32" and status.st_uid == os.geteuid() and mode & 0o077:
-        raise MemoryGraphError(f"others can read {path} (mode {mode:04o}), which holds secrets: run `chmod 600 {path}`")
+        step = f"run `chmod 600 {shlex.quote(str(path))}`"
+        raise MemoryGraphError(f"others can read {path} (mode {mode:04o}), which holds secrets: {step}")
 
 
 def write_private(path: Path, text: str) -> None:

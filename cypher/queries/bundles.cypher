@@ -168,12 +168,14 @@ ELSE {
 // name: nodes
 // All nodes of one kind, with everything that they have: `properties` are pairs, and `times` the points in time among them, as
 // texts. The driver makes no difference between the offset Z and the zone UTC, and a point in time takes it longer than all
-// the rest of a node. Parameters: namespace, kind, after.
+// the rest of a node. A passage is in the `conversations` of its message. Parameters: namespace, kind, after.
 CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/in-order
 }
 RETURN labels(node) AS labels,
+       CASE WHEN node:Passage THEN head([(message:Message)-[:PASSAGE]->(node) | message.conversations])
+            ELSE node.conversations END AS conversations,
        [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' |
         [key, node[key]]] AS properties,
        [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |

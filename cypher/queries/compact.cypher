@@ -1,41 +1,61 @@
 // All of a database, to be copied into a new one (server/compacting.py), whose files then hold nothing that was deleted.
 
 // name: nodes
-// Every node. `properties` are pairs, and `times` the points in time among them, as texts: the driver makes no difference
-// between the offset Z and the zone UTC. Parameters: none.
+// Every node. `properties` are pairs, and `times` the dates and the times among them, as texts: the driver has no years
+// before 1, nor offsets with seconds, and makes no difference between the offset Z and the zone UTC. Parameters: none.
 MATCH (node)
 RETURN elementId(node) AS element, labels(node) AS labels,
-       [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' |
-        [key, node[key]]] AS properties,
-       [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
-        [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
-              ELSE toString(node[key]) END]] AS times;
+       [key IN keys(node) WHERE NOT valueType(node[key]) =~ '.*(DATE|ZONED TIME).*' | [key, node[key]]] AS properties,
+       [key IN keys(node) WHERE valueType(node[key]) =~ '.*(DATE|ZONED TIME).*' |
+        {key: key, type: valueType(node[key]), texts: toStringList(
+          CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN node[key] ELSE [node[key]] END)}] AS times;
 
 // name: relationships
-// Every relationship. Parameters: none.
+// Every relationship, with its properties like those of a node. Parameters: none.
 MATCH (source)-[relationship]->(target)
 RETURN elementId(source) AS source, elementId(target) AS target, type(relationship) AS type,
-       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '.*(DATE|ZONED TIME).*' |
         [key, relationship[key]]] AS properties,
-       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
-        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
-              ELSE toString(relationship[key]) END]] AS times;
+       [key IN keys(relationship) WHERE valueType(relationship[key]) =~ '.*(DATE|ZONED TIME).*' |
+        {key: key, type: valueType(relationship[key]), texts: toStringList(
+          CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN relationship[key]
+               ELSE [relationship[key]] END)}] AS times;
 
 // name: create-nodes
-// Parameters: rows [{labels, properties}].
+// Parameters: rows [{labels, properties, times}].
 UNWIND range(0, size($rows) - 1) AS place
 CREATE (node)
 SET node = $rows[place].properties, node:$($rows[place].labels)
+FOREACH (time IN $rows[place].times |
+  SET node[time.key] = CASE
+    WHEN time.type STARTS WITH 'LIST<ZONED TIME' THEN [text IN time.texts | time(text)]
+    WHEN time.type STARTS WITH 'LIST<ZONED' THEN [text IN time.texts | datetime(text)]
+    WHEN time.type STARTS WITH 'LIST<LOCAL' THEN [text IN time.texts | localdatetime(text)]
+    WHEN time.type STARTS WITH 'LIST' THEN [text IN time.texts | date(text)]
+    WHEN time.type STARTS WITH 'ZONED TIME' THEN time(time.texts[0])
+    WHEN time.type STARTS WITH 'ZONED' THEN datetime(time.texts[0])
+    WHEN time.type STARTS WITH 'LOCAL' THEN localdatetime(time.texts[0])
+    ELSE date(time.texts[0]) END)
 RETURN elementId(node) AS element
 ORDER BY place;
 
 // name: create-relationships
-// Parameters: rows [{source, target, type, properties}].
+// Parameters: rows [{source, target, type, properties, times}].
 UNWIND $rows AS row
 MATCH (source) WHERE elementId(source) = row.source
 MATCH (target) WHERE elementId(target) = row.target
 CREATE (source)-[relationship:$(row.type)]->(target)
-SET relationship = row.properties;
+SET relationship = row.properties
+FOREACH (time IN row.times |
+  SET relationship[time.key] = CASE
+    WHEN time.type STARTS WITH 'LIST<ZONED TIME' THEN [text IN time.texts | time(text)]
+    WHEN time.type STARTS WITH 'LIST<ZONED' THEN [text IN time.texts | datetime(text)]
+    WHEN time.type STARTS WITH 'LIST<LOCAL' THEN [text IN time.texts | localdatetime(text)]
+    WHEN time.type STARTS WITH 'LIST' THEN [text IN time.texts | date(text)]
+    WHEN time.type STARTS WITH 'ZONED TIME' THEN time(time.texts[0])
+    WHEN time.type STARTS WITH 'ZONED' THEN datetime(time.texts[0])
+    WHEN time.type STARTS WITH 'LOCAL' THEN localdatetime(time.texts[0])
+    ELSE date(time.texts[0]) END);
 
 // name: constraints
 // What makes each constraint. Parameters: none.

@@ -159,7 +159,7 @@ CALL (revision, start) {
          collect(CASE WHEN taken THEN row.index END) AS moved
 }
 FOREACH (record IN CASE WHEN $record IS NULL THEN [] ELSE [$record] END |
-  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime()})
+  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime.realtime()})
   SET load += record, load.nodes_created = record.nodes_created + entities + size(observed),
       load.edges_created = record.edges_created + size(observed) + size(related)
 )

@@ -159,7 +159,8 @@ RETURN conversation.name AS name;
 // - the alias that it has left where it was merged into another, and those that nothing else has, with the former states of
 //   what was merged into it;
 // - of a former state the other ones of the same node, and the former observations of it; where it has expired, only those
-//   before it, because another node may have its id since;
+//   before it, because another node may have its id since, and of what a conversation tells of also none of a node that had
+//   the id before and was deleted (`began`): that one others may have told of;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
 // - of a run what it saw and did, and of a program its runs.
@@ -175,6 +176,13 @@ WITH forgetting, collect(going) AS taken
 CALL (forgetting, taken) {
   UNWIND taken AS going
   CALL (forgetting, going) {
+    WITH forgetting, going WHERE forgetting.kind = 'conversation' AND going.id IS NOT NULL
+    MATCH (deleted:Former {namespace: $namespace, id: going.id})
+    USING INDEX SEEK deleted:Former(namespace, id, until)
+    WHERE deleted.until IS NOT NULL AND deleted.of = 'node' AND deleted.itself AND coalesce(deleted.until < going.until, true)
+    RETURN coalesce(max(deleted.until), -1) AS began
+  }
+  CALL (forgetting, going, began) {
     MATCH (going:Node)-[:CONTAINS]->(part:Node)
     RETURN part
     UNION
@@ -192,22 +200,25 @@ CALL (forgetting, taken) {
     }
     RETURN part
     UNION
-    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going, began WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, id: going.id})
     USING INDEX SEEK part:Former(namespace, id, until)
-    WHERE part.until IS NOT NULL AND part.of = 'node' AND (NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until)
+    WHERE part.until IS NOT NULL AND part.of = 'node' AND part.until > began
+      AND (NOT forgetting.kind IN ['expired', 'conversation'] OR going:Node OR part.until <= going.until)
     RETURN part
     UNION
-    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going, began WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, from_node: going.id})
     USING INDEX SEEK part:Former(namespace, from_node)
-    WHERE NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until
+    WHERE part.until > began
+      AND (NOT forgetting.kind IN ['expired', 'conversation'] OR going:Node OR part.until <= going.until)
     RETURN part
     UNION
-    WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node')
+    WITH forgetting, going, began WHERE going:Node OR (going:Former AND going.of = 'node')
     MATCH (part:Former {namespace: $namespace, to_node: going.id})
     USING INDEX SEEK part:Former(namespace, to_node)
-    WHERE NOT forgetting.kind = 'expired' OR going:Node OR part.until <= going.until
+    WHERE part.until > began
+      AND (NOT forgetting.kind IN ['expired', 'conversation'] OR going:Node OR part.until <= going.until)
     RETURN part
     UNION
     WITH forgetting, going WHERE going:Former AND going.of = 'edge' AND going.verb = 'observed'
@@ -387,7 +398,8 @@ RETURN collect(load.revision) AS revisions;
 
 // name: list-learnt
 // Put on the list the nodes that only these revisions tell of, and what was deleted of them; `others` are those that
-// somebody else changed too, or joined to something. Parameters: namespace, forgetting, revisions.
+// somebody else changed too, or joined to something. What had the id of a node before that was deleted (`itself`), or has it
+// after, is another one. Parameters: namespace, forgetting, revisions.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
 CALL () {
   MATCH (node:Node {namespace: $namespace})
@@ -404,6 +416,13 @@ WITH forgetting, node, NOT EXISTS {
   MATCH (former:Former {namespace: $namespace, id: node.id})
   USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until IS NOT NULL AND former.of = 'node' AND NOT former.since IN $revisions
+    AND coalesce(former.until <= node.until, true)
+    AND NOT EXISTS {
+      MATCH (deleted:Former {namespace: $namespace, id: node.id})
+      USING INDEX SEEK deleted:Former(namespace, id, until)
+      WHERE deleted.until >= former.until AND deleted.of = 'node' AND deleted.itself
+        AND coalesce(deleted.until < node.until, true)
+    }
 } AND NOT EXISTS {
   MATCH (node)-[edge:EDGE]-(other:Node)
   WHERE NOT coalesce(edge.since, 0) IN $revisions AND NOT coalesce(other.since, 0) IN $revisions
@@ -412,12 +431,25 @@ FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[
 RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others;
 
 // name: delete-learnt-edges
-// Delete edges that only these revisions tell of; `ends` are their nodes. Parameters: namespace, revisions, limit.
+// Delete edges that only these revisions tell of; `ends` are their nodes. What had the id of an edge before one was deleted
+// (nothing begins where it ended) is another one, unless it said the same: then an undo may have brought it back.
+// Parameters: namespace, revisions, limit.
 MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
 WHERE edge.id IS NOT NULL AND edge.since IN $revisions AND NOT EXISTS {
   MATCH (former:Former {namespace: $namespace, id: edge.id})
   USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until IS NOT NULL AND former.of = 'edge' AND NOT former.since IN $revisions
+    AND (former.verb = edge.verb AND former.from_node = from_node.id AND former.to_node = to_node.id
+         OR NOT EXISTS {
+           MATCH (deleted:Former {namespace: $namespace, id: edge.id})
+           USING INDEX SEEK deleted:Former(namespace, id, until)
+           WHERE deleted.until >= former.until AND deleted.of = 'edge' AND deleted.until <> edge.since
+             AND NOT EXISTS {
+               MATCH (next:Former {namespace: $namespace, id: edge.id})
+               USING INDEX SEEK next:Former(namespace, id, until)
+               WHERE next.until > deleted.until AND next.of = 'edge' AND next.since = deleted.until
+             }
+         })
 }
 WITH edge, from_node, to_node LIMIT $limit
 DELETE edge

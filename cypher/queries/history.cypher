@@ -275,7 +275,8 @@ RETURN {nodes_created: count(node)} AS counts;
 
 // name: revert-nodes
 // Nodes that a revision changed become what they were before it; of a context of PETE this is only what ContextScript
-// says of it, because its log has gone on. An address stays, whenever it was given. Parameters: namespace, until (the revision), ids.
+// says of it, because its log has gone on. An address stays, whenever it was given. An item that gets its former `ttl` back lives
+// as long again from now on, or for good (items/put). Parameters: namespace, until (the revision), ids.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
@@ -293,7 +294,10 @@ SET node = CASE WHEN node:Context
                            name_parts: wanted.name_parts, data_parts: wanted.data_parts}
                 ELSE properties(wanted) END,
     node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
-    node.memory = kept.memory, node.expires_at = kept.expires_at, node.embedding = null, node.embedding_model = null
+    node.memory = kept.memory, node.embedding = null, node.embedding_model = null,
+    node.expires_at = CASE WHEN NOT node:Item OR coalesce(wanted.ttl, -1) = coalesce(kept.ttl, -1) THEN kept.expires_at
+                      WHEN wanted.ttl IS NULL THEN null
+                      ELSE datetime.realtime() + duration({milliseconds: toInteger(wanted.ttl * 60000)}) END
 RETURN {nodes_updated: count(node)} AS counts;
 
 // name: restore-edges

@@ -142,7 +142,8 @@ CREATE (load)-[:ASKED_IN]->(message);
 // A load of one node in one round trip: begin it, and where what is stored is as in one of two cases, write the node and
 // the record. Otherwise `counts` is null, and the load has only begun. Parameters: namespace, namespace_token, load, ids,
 // rows, record (its counts are 0), absent and present (what begin-load returns in each case: maps of nodes and edges, or
-// null where the program does not fit the case).
+// null where the program does not fit the case). Its time is that of its record: the query may have begun long before it got
+// the lock, and a later revision has a later time.
 CYPHER 25
 RETURN 1 AS revision, null AS applied, [] AS nodes, [] AS edges // include: load/begin-load
 NEXT
@@ -158,7 +159,7 @@ CALL (applied, nodes, edges) {
   }
 }
 FOREACH (counted IN CASE WHEN counts IS NULL THEN [] ELSE [counts] END |
-  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime()})
+  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime.realtime()})
   SET load += $record
   SET load += counted
 )
@@ -181,7 +182,7 @@ CALL (applied, nodes, edges) {
   }
 }
 FOREACH (counted IN CASE WHEN counts IS NULL THEN [] ELSE [counts] END |
-  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime()})
+  CREATE (load:Load {namespace: $namespace, id: $load, revision: revision, at: datetime.realtime()})
   SET load += $record
   SET load += counted
 )
@@ -203,6 +204,13 @@ DELETE former
 WITH count(*) AS former
 MERGE (checkpoint:Checkpoint {namespace: $namespace, program: $program})
 SET checkpoint.statements = $statements, checkpoint.at = datetime();
+
+// name: forget-stops
+// After an undo, batched loads that were interrupted begin anew: a part of them may be gone. Those of imports (`bundle-`) stay.
+// Parameters: namespace.
+MATCH (checkpoint:Checkpoint {namespace: $namespace})
+WHERE NOT checkpoint.program STARTS WITH 'bundle-'
+DELETE checkpoint;
 
 // name: forget-checkpoints
 // A batched load is complete. Parameters: namespace, programs.

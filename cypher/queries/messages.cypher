@@ -159,6 +159,18 @@ MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message:$(row.labels);
 
+// name: find-passages-as-messages
+// Have a page of passages, by id, be found by the words of their messages. Returns the last id. Parameters: namespace, after,
+// limit.
+MATCH (passage:Passage {namespace: $namespace})
+USING INDEX SEEK passage:Passage(namespace, id)
+WHERE passage.id > $after
+WITH passage ORDER BY passage.namespace, passage.id LIMIT $limit
+OPTIONAL MATCH (passage)<-[:PASSAGE]-(message:Message)
+FOREACH (lost IN CASE WHEN passage.namespace_token <> message.namespace_token THEN [passage] ELSE [] END |
+  SET lost.namespace_token = message.namespace_token)
+RETURN max(passage.id) AS last;
+
 // name: append-message
 // Put one new message behind the tip of the version that was last written, which is what happens most: this is
 // change-version without all that then need not be asked, and saves a third of what that costs beyond a bare

@@ -63,6 +63,16 @@ WITH entry LIMIT $limit
 DETACH DELETE entry
 RETURN count(entry) AS deleted;
 
+// name: keep-mark
+// Keep the mark of what was forgotten, or is being forgotten, in a namespace that goes: the files of the server still hold
+// it. The nodes of no namespace keep it, once. Parameters: namespace, mark.
+MATCH (namespace:Namespace {name: $namespace})
+WHERE EXISTS { MATCH (list:Forgetting {namespace: $namespace}) WHERE list.id IS NOT NULL }
+      OR EXISTS { MATCH (load:Load {namespace: $namespace}) WHERE load.id IS NOT NULL AND load.files = $mark }
+MATCH (migration:Migration)
+WHERE migration.files IS NULL
+SET migration.files = $mark;
+
 // name: drop-namespace-records
 // Delete the namespace itself, its loads and its checkpoints. Parameters: namespace.
 MATCH (namespace:Namespace {name: $namespace})

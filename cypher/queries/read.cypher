@@ -240,6 +240,20 @@ RETURN 'node graphs' AS what,
        COUNT { MATCH (part:Graph {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
        [] AS examples;
 
+// name: weights-of-their-own
+// How many edges have a weight that those of entities do not have, and the first of them. Parameters: namespace, limit.
+RETURN COUNT {
+         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+         USING INDEX SEEK edge:EDGE(namespace, id)
+         WHERE edge.id IS NOT NULL AND edge.weight <> 1.0
+       } AS count,
+       COLLECT {
+         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+         USING INDEX SEEK edge:EDGE(namespace, id)
+         WHERE edge.id IS NOT NULL AND edge.weight <> 1.0
+         RETURN edge.id ORDER BY edge.namespace, edge.id LIMIT $limit
+       } AS examples;
+
 // name: ids-beginning
 // The ids of nodes that begin with a text, in their order. Parameters: namespace, text, limit.
 MATCH (node:Node {namespace: $namespace})

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 COUNTED = ("nodes", "edges", "conversations", "messages", "programs", "runs")
+NOT_AS_OF = {"bundle": "a bundle has the whole history", "server-memory": "server-memory has the entities of now"}
 
 
 class Moment(click.ParamType[int | datetime]):
@@ -172,8 +173,8 @@ def export_command(
     With --output an interrupted export of a bundle goes on when it is run again; where the namespace has changed since,
     it begins again and says so.
     """
-    if form == "bundle" and moment is not None:
-        raise click.UsageError("a bundle has the whole history: --at goes with the other formats")
+    if moment is not None and form in NOT_AS_OF:
+        raise click.UsageError(f"{NOT_AS_OF[form]}: --at goes with contextscript, jsonl and graphml")
     if path is not None and form != "bundle":
         raise click.UsageError("--output goes with --format bundle; the other formats are printed")
     if output.wants_json() and path is None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any, TextIO
 
 from memorygraph.errors import ConflictError, MemoryGraphError
@@ -22,8 +23,8 @@ from memorygraph.graph.bundles import (
     write_bundle,
 )
 from memorygraph.graph.exports import ALL_SECONDS
-from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction
-from memorygraph.graph.schema import DATA_MIGRATIONS
+from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction, Row
+from memorygraph.graph.schema import DATA_MIGRATIONS, PASSAGES_MIGRATION
 
 LINES_PER_BATCH = 2000
 CHARACTERS_PER_BATCH = 4_000_000  # of the values, before the batch is closed
@@ -50,7 +51,9 @@ def import_bundle(
     for _, element in reader.read():
         has_namespace = has_namespace or (isinstance(element, BundleNode) and element.key.kind == "Namespace")
     report = reader.report
-    unfinished = UnfinishedImport(IMPORT_PREFIX + report.sha256, has_namespace)
+    unfinished = UnfinishedImport(
+        IMPORT_PREFIX + report.sha256, has_namespace, names_conversations=PASSAGES_MIGRATION in reader.schema
+    )
     done = namespace.write(lambda transaction: begin_import(transaction, unfinished.program))
     lines = report.nodes + report.relationships
     report = replace(report, resumed_after=min(done, lines))
@@ -135,18 +138,36 @@ def end_import(transaction: NamespaceTransaction, unfinished: UnfinishedImport) 
 
 def read_bundle_batches(reader: BundleReader, done: int) -> Iterator[tuple[int, Batch]]:
     """Yield the elements after the first `done` in batches, each with where it starts."""
-    batch: Batch = []
-    start, size = done, 0
-    for index, (_, element) in enumerate(reader.read()):
-        if index < done:
-            continue
-        if len(batch) >= LINES_PER_BATCH or size >= CHARACTERS_PER_BATCH:
-            yield start, batch
-            start, size, batch = index, 0, []
-        batch.append(element)
-        size += sum(len(value) for value in element.properties.values() if isinstance(value, (str, bytes, list)))
-    if batch:
+    start = done
+    left = (element for _, element in islice(reader.read(), done, None))
+    for batch in fit_batches(left, lambda element: element.properties.values()):
         yield start, batch
+        start += len(batch)
+
+
+def fit_batches(rows: Iterable[Row], values_of: Callable[[Row], Iterable[Any]]) -> Iterator[list[Row]]:
+    """Yield rows in batches that one transaction takes, however long the texts among their values are."""
+    batch: list[Row] = []
+    size = 0
+    for row in rows:
+        if len(batch) >= LINES_PER_BATCH or size >= CHARACTERS_PER_BATCH:
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += count_characters(values_of(row))
+    if batch:
+        yield batch
+
+
+def count_characters(values: Iterable[Any]) -> int:
+    """Return about how much properties add to a transaction: the characters of texts and bytes, the items of lists."""
+    size = 0
+    for value in values:
+        if isinstance(value, list) and value and isinstance(value[0], (str, bytes)):
+            size += sum(len(item) if isinstance(item, (str, bytes)) else 1 for item in value)  # of a file, any mixture
+        elif isinstance(value, (str, bytes, bytearray, list)):
+            size += len(value)
+    return size
 
 
 class _Part:

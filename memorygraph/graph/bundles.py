@@ -104,10 +104,14 @@ class BundleRelationship(NamedTuple):
 
 
 class UnfinishedImport(NamedTuple):
-    """An import that is stored and not yet done: its checkpoint, and whether the bundle has the namespace itself."""
+    """An import that is stored and not yet done: its checkpoint, and whether the bundle has the namespace itself.
+
+    `names_conversations` is whether the bundle says which conversations a passage is in; earlier versions did not.
+    """
 
     program: str
     has_namespace: bool
+    names_conversations: bool = True
 
 
 @dataclass
@@ -323,7 +327,9 @@ def node_lines(
                     f"an import into namespace `{namespace}` was interrupted: run it again to go on, or drop the "
                     "namespace"
                 )
-            properties = encode_properties(namespace, row["properties"], row["times"])
+            named = kind != "Passage" or unfinished is None or unfinished.names_conversations
+            conversations = row["conversations"] if named else None
+            properties = encode_properties(namespace, row["properties"], row["times"], conversations)
             if kind == "Namespace":
                 properties["name"] = OWN_NAMESPACE
             yield to_line({"node": encode_key(key), "labels": sorted(row["labels"]), "properties": properties})
@@ -443,9 +449,9 @@ def decode_key(value: Any) -> NodeKey:
 
 
 def encode_properties(
-    namespace: Namespace, properties: Mapping[str, Any], times: Iterable[Sequence[Any]]
+    namespace: Namespace, properties: Mapping[str, Any], times: Iterable[Sequence[Any]], conversations: Any = None
 ) -> dict[str, Any]:
-    """Return properties as JSON in which nothing depends on the name of the namespace."""
+    """Return properties as JSON in which nothing depends on the name of the namespace; `conversations` are its own."""
     encoded: dict[str, Any] = {
         key: [*map(encode_datetime, text)] if isinstance(text, list) else encode_datetime(text) for key, text in times
     }
@@ -453,10 +459,7 @@ def encode_properties(
         if key == "namespace" and value == namespace.name:
             encoded[key] = OWN_NAMESPACE
         elif key == "namespace_token" and isinstance(value, str):
-            encoded[key] = {
-                "type": _SEARCH_WORDS,
-                "value": _name_tokens(namespace, value, properties.get("conversations")),
-            }
+            encoded[key] = {"type": _SEARCH_WORDS, "value": _name_tokens(namespace, value, conversations)}
         elif key not in encoded:
             encoded[key] = encode_value(value)
     return encoded

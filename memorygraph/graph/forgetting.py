@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph.connection import Abandon
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction
 from memorygraph.graph.search import conversation_token
 from memorygraph.graph.writes import NOTHING
 from memorygraph.json_text import parse_stored_json
@@ -26,11 +26,6 @@ from memorygraph.sentences import Sentence, list_counts
 
 LANGUAGE = "forget"
 EXPIRY_LANGUAGE = "expire"
-UNCOMPACTED = "memorygraph: these files may still hold something that was forgotten since they were made or copied"
-"""Stands in the record of what was forgotten, where a backup finds it in the files of a stopped server.
-
-It is long enough that Neo4j keeps it as plain bytes.
-"""
 ELEMENTS_PER_TRANSACTION = 1000
 EDGES_PER_TRANSACTION = 5000
 MESSAGES_PER_TRANSACTION = 500

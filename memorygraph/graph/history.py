@@ -209,7 +209,7 @@ class Snapshot:
         return name_bad(self._edges())
 
     def export(self, format: str = "contextscript") -> str:  # noqa: A002 - the name users type
-        """The nodes and edges as they were, in any format of an export but a bundle, which has all of the history.
+        """The nodes and edges as they were, as `contextscript`, `jsonl` or `graphml`.
 
         Raises:
             NotFoundError: there is no such format, or the history that far back was purged.
@@ -277,7 +277,11 @@ def snapshot(namespace: Namespace, revision: int | None, time: datetime | None) 
         raise MemoryGraphError("the graph is read as of a revision or as of a time")
     if revision is None:
         assert time is not None  # noqa: S101 - one of the two is given
-        [row] = namespace.read("history/revision-at", time=time.astimezone())
+        try:
+            local = time.astimezone()
+        except (OverflowError, ValueError) as error:
+            raise MemoryGraphError(f"a graph is read as of a year from 1 to 9999 of UTC, and not of {time}") from error
+        [row] = namespace.read("history/revision-at", time=local)
         revision = int(row["revision"])
     first, last = reach(namespace)
     if not first <= revision <= last:

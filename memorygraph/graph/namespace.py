@@ -17,6 +17,12 @@ IDS_PER_QUERY = 10_000
 NODES_PER_TRANSACTION = 10_000
 FORMERS_PER_TRANSACTION = 10_000
 ALL_REVISIONS = 1 << 53
+UNCOMPACTED = "memorygraph: these files may still hold something that was forgotten since they were made or copied"
+"""Stands in the record of what was forgotten, where a backup finds it in the files of a stopped server.
+
+Where such a record goes with its namespace, it stands in the nodes of the schema. It is long enough that Neo4j keeps it
+as plain bytes.
+"""
 
 Result = TypeVar("Result")
 Row = TypeVar("Row")
@@ -193,7 +199,13 @@ def find_namespace(namespace: Namespace) -> NamespaceInfo:
 
 def begin_drop(namespace: Namespace) -> None:
     """Mark a namespace as one that is being deleted, in several transactions, and goes with the last of them."""
-    namespace.write(lambda transaction: transaction.run("namespaces/begin-drop"))
+
+    def work(transaction: NamespaceTransaction) -> None:
+        transaction.run("namespaces/begin-drop")
+        # A list of what is being forgotten goes with the conversations, before the records.
+        transaction.run("namespaces/keep-mark", mark=UNCOMPACTED)
+
+    namespace.write(work)
 
 
 def drop_namespace(namespace: Namespace) -> None:
@@ -206,6 +218,7 @@ def drop_namespace(namespace: Namespace) -> None:
             [row] = transaction.run("namespaces/drop-namespace-entries", limit=NODES_PER_TRANSACTION)
             deleted = row["deleted"]
         if not deleted:  # the transaction holds the namespace's lock: nothing is left
+            transaction.run("namespaces/keep-mark", mark=UNCOMPACTED)
             transaction.run("namespaces/drop-namespace-records")
         return deleted
 

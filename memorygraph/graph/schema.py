@@ -30,6 +30,8 @@ from memorygraph.query import Query
 INDEX_SECONDS = 300
 TURN_SECONDS = 120.0
 ITEMS_PER_TRANSACTION = 10_000
+PASSAGES_PER_TRANSACTION = 10_000
+PASSAGES_MIGRATION = "0038_passages_of_conversations"
 Migration = tuple[str, list[Query]]
 
 _SEARCH_INDEX = re.compile(
@@ -202,6 +204,15 @@ def catch_up(namespace: Namespace) -> None:
     namespace.write(methodcaller("run", "namespaces/catch-up"))
 
 
+def find_passages_as_messages(namespace: Namespace) -> None:
+    """Have passages be found in the conversations of their messages, which an import by an earlier version lost."""
+    query, last = "messages/find-passages-as-messages", ""
+    while last is not None:
+        page = methodcaller("run", query, after=last, limit=PASSAGES_PER_TRANSACTION)
+        [row] = namespace.write(page)
+        last = row["last"]
+
+
 def _current_goal(goal: dict[str, Any]) -> dict[str, Any]:
     surface = goal["forms"][-1]
     lemma = _current_lemma(goal["lemma"], surface, goal["negated"])
@@ -220,5 +231,6 @@ DATA_MIGRATIONS: Mapping[str, Callable[[Namespace], object]] = {
     "0035_message_labels": migrate_message_labels,
     "0036_item_homes": add_item_homes,
     "0037_revisions": catch_up,
+    PASSAGES_MIGRATION: find_passages_as_messages,
 }
 """What a migration does with the data of each namespace, in Python; each is idempotent."""

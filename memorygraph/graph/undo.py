@@ -83,7 +83,7 @@ def undo_revision(
         raise ConflictError(f"revision {revision} is one of {language}, and can't be undone: {_NOT_UNDONE[language]}")
     if undone.forgotten:
         raise ConflictError(f"revision {revision} can't be undone: some of what it did was forgotten since")
-    closing = (namespace.query("history/record-undo", revision=revision),)
+    closing = (namespace.query("history/record-undo", revision=revision), namespace.query("load/forget-stops"))
     return Loader(namespace, LANGUAGE).store(write, dry_run=dry_run, closing=closing, provenance=provenance)
 
 

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.home import expand_user
 from memorygraph.json_text import join_halves, parse_json
 from memorygraph.masking import mask_secrets, mask_values
 from memorygraph.messages.pending import TranscriptRef
@@ -56,7 +56,7 @@ def read_transcript(ref: TranscriptRef) -> list[SaidMessage]:
         NotFoundError: there is no such file.
         MemoryGraphError: it cannot be read, or is too long.
     """
-    path = Path(ref.path).expanduser()
+    path = expand_user(ref.path)
     try:
         if path.stat().st_size > MAX_TRANSCRIPT_BYTES:
             raise TranscriptTooLongError(f"the transcript {path} is longer than {MAX_TRANSCRIPT_BYTES >> 20} MiB")

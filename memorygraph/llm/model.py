@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 from urllib.parse import urlsplit
+from urllib.request import proxy_bypass
 
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
@@ -32,8 +33,11 @@ TIMEOUT_S = 120.0
 RETRIES = 2
 PROBE_S = 3.0
 MAX_TEXTS_PER_REQUEST = 256
+REFUSED = frozenset({400, 413, 422})  # how endpoints answer to more texts, or longer ones, than they take
+SHORT_CHARACTERS = 128  # a text that every model of vectors takes
 REDIRECT, REDIRECTS = "Redirect", range(300, 400)
 NOT_FOUND = 404
+SERVER_ERROR = 500
 
 # Local servers need no key, and the client wants one.
 NO_KEY = "none"
@@ -184,19 +188,36 @@ class OpenAIModel:
             yield CompletionStream(documents(), started, request["extra_body"])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return a vector for each text, in their order."""
+        """Return a vector for each text, in their order; of a text that is too long for the model, of its beginning."""
         vectors: list[list[float]] = []
         for start in range(0, len(texts), MAX_TEXTS_PER_REQUEST):
-            batch = list(texts[start : start + MAX_TEXTS_PER_REQUEST])
-            with self._translated():
-                raw = self._connect().embeddings.with_raw_response.create(
-                    input=batch,
-                    model=self.embedding_name,
-                    encoding_format="float",  # the one that every endpoint knows
-                    timeout=self._timeout,
-                )
-                vectors += read_vectors(read_document(raw.content), len(batch))
+            vectors += self._embed_batch(list(texts[start : start + MAX_TEXTS_PER_REQUEST]))
         return vectors
+
+    def _embed_batch(self, texts: list[str]) -> list[list[float]]:
+        """Return the vectors of texts; what is refused as a whole is asked for by halves, and of a text the first one.
+
+        How many texts an endpoint takes at once, and how long ones, nothing says but its refusal.
+        """
+        try:
+            return self._request_vectors(texts)
+        except ModelError as error:
+            if not is_too_much(error) or (len(texts) == 1 and len(texts[0]) <= SHORT_CHARACTERS):
+                raise
+        if len(texts) == 1:
+            return self._embed_batch([texts[0][: len(texts[0]) // 2]])
+        middle = len(texts) // 2
+        return self._embed_batch(texts[:middle]) + self._embed_batch(texts[middle:])
+
+    def _request_vectors(self, texts: list[str]) -> list[list[float]]:
+        with self._translated():
+            raw = self._connect().embeddings.with_raw_response.create(
+                input=texts,
+                model=self.embedding_name,
+                encoding_format="float",  # the one that every endpoint knows
+                timeout=self._timeout,
+            )
+            return read_vectors(read_document(raw.content), len(texts))
 
     def offered(self, seconds: float) -> list[str] | None:
         """List the models that the endpoint offers; None where it answers, and keeps no such list."""
@@ -264,12 +285,15 @@ class OpenAIModel:
         with self._lock:
             if self._client is None:
                 url = self.base_url or f"https://{OPENAI_HOST}/v1"
+                # The environment names hosts that are reached without its proxy, and not their addresses.
+                direct = self._pinned is not None and bool(proxy_bypass(urlsplit(url).netloc))
                 if self._pinned is not None:
                     headers = {**(headers or {}), "Host": urlsplit(url).netloc}
                     url = pin_host(url, self._pinned)
                 # The prompt and the key go to this endpoint alone. A proxy cannot reach this machine's own services.
                 host = urlsplit(url).hostname or ""
-                own: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if is_loopback(host) else None
+                direct = direct or is_loopback(host)
+                own: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if direct else None
                 self._client = openai.OpenAI(
                     api_key=self._api_key or NO_KEY,
                     base_url=url,
@@ -342,6 +366,12 @@ class CompletionStream:
     def completion(self) -> Completion:
         """The answer so far; its `finish_reason` is None until the model has ended it."""
         return read_completion(self._chunks.document(), time.perf_counter() - self._started, self._parameters)
+
+
+def is_too_much(error: ModelError) -> bool:
+    """Whether an endpoint may have refused a request for its size; llama.cpp calls that a failure of its own."""
+    status = getattr(error.__cause__, "status_code", None)
+    return status in REFUSED or (status == SERVER_ERROR and "too large" in str(error))
 
 
 def check_url(url: str | None, name: str) -> str | None:

@@ -66,12 +66,15 @@ class Dataset:
         for path in self.find(folder):
             try:
                 document = self.read(path)
-                self.turns(document), self.facts(document), self.evidence(document)
+                turns = self.turns(document)
+                self.facts(document), self.questions(document), self.evidence(document)
             except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
                 reason = str(error) if isinstance(error, OSError) else repr(error)
                 raise MemoryGraphError(
                     f"`{path}` is not a conversation in the {self.title} format: {reason}"
                 ) from error
+            if not turns:
+                raise MemoryGraphError(f"`{path}` is not a conversation in the {self.title} format: it has no turns")
             yield document
 
 

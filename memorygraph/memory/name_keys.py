@@ -10,6 +10,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import regex
+
 MIN_EDITED_LETTERS = 8
 """Shorter names that are one edit apart are mostly two names, such as Anna and Anne."""
 
@@ -27,7 +29,7 @@ _TITLES = frozenset(_TITLE_WORDS.split())
 _MARKS = re.compile(
     "[\u0300-\u036f]"
 )  # of Latin, Greek and Cyrillic letters; those of other scripts tell letters apart
-_WORD = re.compile(r"[\w]+(?:['\u2019][\w]+)*")
+_WORD = regex.compile(r"(?!\p{M})[\w\p{M}]+(?:['\u2019][\w\p{M}]+)*")  # with the vowel signs of Devanagari or Thai
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "\u0131": "i", "\u2019": "'"}
 )

@@ -183,6 +183,10 @@ def read_front_matter(file: ForeignFile) -> tuple[Mapping[str, Any], list[str]]:
         place = (mark.line + 2, mark.column + 1) if mark else (1, 1)
         said = getattr(error, "problem", None) or str(error)
         raise ScriptError([file.problem(place[0], f"invalid YAML: {said}", "invalid-value", place[1])]) from None
+    except (ValueError, LookupError, AttributeError, RecursionError) as error:
+        # PyYAML fails so at a day that does not exist, a number of thousands of digits, `!!bool tea`, deep brackets.
+        said = str(error) if isinstance(error, ValueError) else "a value is not what its tag says, or nests too deeply"
+        raise ScriptError([file.problem(1, f"invalid YAML: {said}", "invalid-value")]) from None
     if fields is not None and not isinstance(fields, dict):
         raise ScriptError([file.problem(2, "the front matter of a note is fields with values", "invalid-value")])
     return {str(name): value for name, value in (fields or {}).items()}, lines[end + 1 :]

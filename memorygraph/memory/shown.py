@@ -26,7 +26,7 @@ from memorygraph.languages.contextscript import (
     print_statement,
 )
 from memorygraph.memory.recall import PromptText, RecallHit, fit_texts, recall_hits
-from memorygraph.memory.vectors import Embedder
+from memorygraph.memory.vectors import Embedder, embed_missing
 
 Element: TypeAlias = Node | Edge
 
@@ -196,6 +196,8 @@ def show_memory(
 
     Of these, those that are `own` count as recalled.
     """
+    if embedder is not None:  # what was written since the last recall, most of it by these very calls
+        embed_missing(namespace, embedder)
     hits = tuple(filter(accept, recall_hits(namespace, text, embedder=embedder).hits))
     nodes = [hit.id for hit in hits if hit.kind == "node"]
     elements = read_elements(namespace.read, {*nodes, *also})

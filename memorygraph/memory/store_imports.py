@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -125,7 +127,7 @@ def read_json(file: ForeignFile) -> Iterator[tuple[int, Any]]:
     try:
         whole = parse_json(text)
     except json.JSONDecodeError as error:
-        if text.lstrip()[:1] == "[":
+        if text.lstrip()[:1] == "[" or not has_lines_of_json(file):
             raise ScriptError([file.problem_of(error)]) from None
     except ValueError as error:
         raise ScriptError([file.problem_of(error)]) from None
@@ -139,6 +141,15 @@ def read_json(file: ForeignFile) -> Iterator[tuple[int, Any]]:
             except ValueError as error:
                 raise ScriptError([file.problem_of(error, number)]) from None
             yield number, value
+
+
+def has_lines_of_json(file: ForeignFile) -> bool:
+    """Whether one of the first two lines is JSON by itself; of an indented object neither is."""
+    for line in islice(filter(str.strip, file.lines), 2):
+        with suppress(ValueError):
+            parse_json(line)
+            return True
+    return False
 
 
 def find_memories(file: ForeignFile) -> Iterator[tuple[int, Any]]:

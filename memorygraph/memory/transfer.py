@@ -29,9 +29,10 @@ from memorygraph.memory.writes import LANGUAGE, Writer
 from memorygraph.scripts import read_script
 
 _KINDS: dict[Any, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
-# Of what `read/beyond-nodes-and-edges` counts, what is no entity, observation or relation.
+# Of what `read/beyond-nodes-and-edges` counts, what no entity, observation or relation says.
 _NO_ENTITIES = (
     "aliases: what merged entities were called",
+    "times at which nodes expire",
     "conversations",
     "messages",
     "runs",
@@ -158,9 +159,16 @@ def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: 
     return transfer.store(Writer(namespace, provenance))
 
 
-def export_server_memory(namespace: Namespace) -> Iterator[str]:
-    """The lines of a file for the reference memory server: all entities of a namespace, then all relations."""
+def export_server_memory(namespace: Namespace, left_out: Losses | None = None) -> Iterator[str]:
+    """The lines of a file for the reference memory server: all entities of a namespace, then all relations.
+
+    `left_out` is told which entities have a name that is another's.
+    """
     graph = read_at_rest(namespace, lambda: Entities(namespace).read_graph())
+    if left_out is not None:
+        for name, count in Counter(entity.name for entity in graph.entities).items():
+            if count > 1:
+                left_out.add("entities of one name: they come back as one", name, count=count)
     for kind, values in (("entity", graph.entities), ("relation", graph.relations)):
         for value in values:
             line = {"type": kind, **value.as_dict()}
@@ -173,6 +181,8 @@ def find_server_memory_losses(namespace: Namespace) -> Losses:
     for row in namespace.read("read/beyond-nodes-and-edges", limit=MAX_EXAMPLES, seconds=ALL_SECONDS):
         if row["what"] in _NO_ENTITIES:
             left_out.add_counted(row["what"], row["count"], row["examples"])
+    [weights] = namespace.read("read/weights-of-their-own", limit=MAX_EXAMPLES, seconds=ALL_SECONDS)
+    left_out.add_counted("weights of edges other than 1", weights["count"], weights["examples"])
     return left_out
 
 

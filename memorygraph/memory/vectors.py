@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
+from memorygraph.home import expand_user
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.local import LocalEmbedder
 
@@ -69,7 +69,7 @@ def configured_embedder() -> Embedder | None:
         return None
     # A name of a model may have a slash in it, such as `org/model`; a folder of a local model begins like this.
     if name.startswith(("/", "./", "../", "~")):
-        return LocalEmbedder(Path(name).expanduser())
+        return LocalEmbedder(expand_user(name))
     return ModelEmbedder(OpenAIModel())
 
 

@@ -98,8 +98,10 @@ def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[s
 
 
 def times_meant(text: str, at: datetime | None) -> list[str]:
-    """The days, months and years that a text refers to, as indexed messages write them."""
-    return list(dict.fromkeys([*find_dates(text), *(find_relative_times(text, at.date()) if at is not None else ())]))
+    """The first days, months and years that a text refers to, as indexed messages write them."""
+    relative = find_relative_times(text, at.date()) if at is not None else ()
+    # A text of many days, such as a log, would have more terms than a query of Lucene may.
+    return list(dict.fromkeys([*find_dates(text), *relative]))[:MAX_TERMS]
 
 
 def find_dates(text: str) -> Iterator[str]:

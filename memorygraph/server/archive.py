@@ -218,9 +218,13 @@ def new_file(path: Path, mark: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
     """Raise a BackupError where the file is a folder, has no folder, or exists and must not be overwritten."""
-    if path.is_dir():
+    try:
+        is_folder, has_folder = path.is_dir(), path.parent.is_dir()
+    except OSError as error:
+        raise BackupError(f"{path} cannot be written: {error.strerror or error}. Name another place.") from error
+    if is_folder:
         raise BackupError(f"{path} is a folder: name a file in it")
-    if not path.parent.is_dir():
+    if not has_folder:
         raise BackupError(f"there is no folder {path.parent}: make it first")
     if os.path.lexists(path) and not overwrite:  # a link to nothing has the name, too
         raise BackupError(f"{path} is there already: name another file, or overwrite it with --force")

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError
-from memorygraph.home import refuse_foreign
+from memorygraph.home import expand_user
 from memorygraph.server.admin_tool import DATABASE, AdminTool, NotClosedError, Steps
 from memorygraph.server.archive import BackupError, Manifest, new_file, open_archive, refuse_existing, write_archive
 from memorygraph.server.artifacts import DownloadProgress, read_lock
@@ -50,16 +50,16 @@ class _NoSteps:
 
 def holds_graph(server: EmbeddedServer) -> bool:
     """Tell whether there is a graph, even an empty one, in the home of a server."""
-    refuse_foreign(server.home)
-    former = Workspace(server.home).former_data
-    return any((data / "databases" / DATABASE).exists() for data in (server.home / "data", former))
+    with ServerHome(server.home).accessed():
+        former = Workspace(server.home).former_data
+        return any((data / "databases" / DATABASE).exists() for data in (server.home / "data", former))
 
 
 def backup(
     server: EmbeddedServer, path: str | Path, *, overwrite: bool = False, steps: Steps | None = None
 ) -> BackupReport:
     """Write the graph of a server into one file; the server is stopped meanwhile."""
-    began, path, steps = time.monotonic(), Path(path).expanduser().absolute(), steps or _NoSteps()
+    began, path, steps = time.monotonic(), expand_user(path).absolute(), steps or _NoSteps()
     refuse_existing(path, overwrite=overwrite)
     if not holds_graph(server):
         raise BackupError(f"there is no graph in {server.home}: nothing to back up")
@@ -90,7 +90,7 @@ def restore(
     The former graph, which only `overwrite` allows to replace, is kept until Neo4j runs with the new one: a
     restore that fails or is killed leaves it. `download` is told of the download of Neo4j, if it is needed.
     """
-    began, path, steps = time.monotonic(), Path(path).expanduser().absolute(), steps or _NoSteps()
+    began, path, steps = time.monotonic(), expand_user(path).absolute(), steps or _NoSteps()
     with open_archive(path) as (manifest, archive):
         refuse_to_replace(server, overwrite=overwrite)
         steps.begin("reading the backup")
@@ -178,7 +178,15 @@ def _start_with_new_data(stopped: StoppedServer, workspace: Workspace) -> None:
 
 
 def refuse_to_replace(server: EmbeddedServer, *, overwrite: bool) -> None:
-    """Raise a BackupError where a restore would replace a graph and is not allowed to."""
+    """Raise a BackupError where a restore would replace a link to a graph, or a graph and is not allowed to."""
+    with ServerHome(server.home).accessed():
+        places = (server.home / "data", Workspace(server.home).former_data)
+        link = next((data for data in places if data.is_symlink()), None)
+    if link:  # the new graph would take the place of the link, on the disk of the home
+        raise BackupError(
+            f"{link} is a link to {link.readlink()}, and a restore would put a folder in its place: restore into "
+            "an empty home with MEMORYGRAPH_HOME, then move its data to where the link leads. Nothing was changed."
+        )
     if holds_graph(server) and not overwrite:
         raise BackupError(
             f"{server.home} holds a graph already: replace it with --force, or name an empty folder with "

@@ -10,18 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from memorygraph.graph.bundle_imports import fit_batches
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.forgetting import UNCOMPACTED
-from memorygraph.graph.typed_json import decode_value, encode_datetime
+from memorygraph.graph.namespace import UNCOMPACTED
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.server.embedded import EmbeddedServer
 
-ROWS_PER_TRANSACTION = 2000
 ALL_SECONDS = 24 * 3600.0
 INDEX_SECONDS = 3600
 PIECE_BYTES = 1 << 24
@@ -72,7 +70,9 @@ def copy_nodes(source: Connection, target: Connection) -> dict[str, str]:
     with closing(source.stream(CYPHER["compact/nodes"](), seconds=ALL_SECONDS, typed=True)) as found:
         for rows in rows_per_transaction(found):
             query = CYPHER["compact/create-nodes"](
-                rows=[{"labels": row["labels"], "properties": properties_of(row)} for row in rows]
+                rows=[
+                    {"labels": row["labels"], "properties": properties_of(row), "times": row["times"]} for row in rows
+                ]
             )
             created = target.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
             ends.update(zip((row["element"] for row in rows), (row["element"] for row in created), strict=True))
@@ -90,6 +90,7 @@ def copy_relationships(source: Connection, target: Connection, ends: Mapping[str
                         "target": ends[row["target"]],
                         "type": row["type"],
                         "properties": properties_of(row),
+                        "times": row["times"],
                     }
                     for row in rows
                 ]
@@ -97,20 +98,11 @@ def copy_relationships(source: Connection, target: Connection, ends: Mapping[str
             target.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
 
 
-def rows_per_transaction(rows: Iterator[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    """The rows in pages that one transaction takes."""
-    while page := list(islice(rows, ROWS_PER_TRANSACTION)):
-        yield page
+def rows_per_transaction(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    """The rows in pages that one transaction takes, however long their texts are."""
+    return fit_batches(rows, lambda row: (value for _, value in row["properties"]))
 
 
 def properties_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The properties of a row with its points in time as Neo4j has them, without the mark of what was forgotten."""
-    kept = {key: value for key, value in row["properties"] if value != UNCOMPACTED}
-    return kept | {key: decode_times(text) for key, text in row["times"]}
-
-
-def decode_times(text: str | Iterable[str]) -> Any:
-    """A point in time, or several, as the driver has them."""
-    if isinstance(text, str):
-        return decode_value(encode_datetime(text))
-    return [decode_value(encode_datetime(each)) for each in text]
+    """The properties of a row, except its times, without the mark of what was forgotten."""
+    return {key: value for key, value in row["properties"] if value != UNCOMPACTED}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import socket
 import stat
@@ -142,9 +143,10 @@ def examine_home(server: EmbeddedServer) -> Diagnosis:
 
 
 def examine_password_file(server: EmbeddedServer) -> Diagnosis:
-    """Examine whether the password exists, and is private."""
+    """Examine whether the password exists, can be read, and is private."""
     name, file = "password file", server.password_file
     if file.exists():
+        server.password()
         return examine_rights(name, file, 0o600)
     if (server.home / "data" / "databases" / "system").exists():
         step = "put the password back into that file, or move the data folder away"
@@ -164,7 +166,8 @@ def examine_rights(name: str, path: Path, mode: int) -> Diagnosis:
     """Examine whether others can see a file; `mode` is the one that keeps them out."""
     found = stat.S_IMODE(path.stat().st_mode)
     if sys.platform != "win32" and found & 0o077:
-        return Diagnosis.passed(name, f"others may see {path} (mode {found:04o})", f"run `chmod {mode:o} {path}`")
+        step = f"run `chmod {mode:o} {shlex.quote(str(path))}`"
+        return Diagnosis.passed(name, f"others may see {path} (mode {found:04o})", step)
     return Diagnosis.passed(name, f"{path} (mode {found:04o})")
 
 
@@ -255,7 +258,7 @@ def examine_maintenance(server: EmbeddedServer) -> Diagnosis:
     if not workspace.folder.exists():
         return Diagnosis.passed("maintenance", "no backup or restore is going on")
     detail = f"a backup or restore is going on, or was cut short: {workspace.folder}"
-    if workspace.former_data.exists():
+    if os.path.lexists(workspace.former_data):
         detail += f"; the former graph is kept in {workspace.former_data}"
     step = "if none is going on, `memorygraph down` and `memorygraph up` put it in order"
     return Diagnosis.passed("maintenance", detail, step)

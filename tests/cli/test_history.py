@@ -57,6 +57,10 @@ def test_what_was_is_shown_and_exported_as_of_a_revision_or_a_time() -> None:
     assert document("show", "b", "--at", "2", code=1)["errors"][0]["code"] == "notfound"
     assert memorygraph("export", "--at", "9").returncode == 1
     assert memorygraph("export", "--at", "soon").returncode == 2
+    for form in ("bundle", "server-memory"):
+        refused = memorygraph("export", "--format", form, "--at", "1")
+        assert refused.returncode == 2
+        assert "--at goes with contextscript, jsonl and graphml" in " ".join(refused.stderr.split())
 
 
 def test_purge_asks_and_then_forgets() -> None:

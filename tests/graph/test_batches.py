@@ -14,6 +14,7 @@ import pytest
 
 from memorygraph import MemoryGraph, ScriptError
 from memorygraph.graph.batches import load_batches
+from memorygraph.graph.bundles import IMPORT_PREFIX
 from memorygraph.graph.loads import Loader
 from memorygraph.languages import parse
 from memorygraph.languages.contextscript import ContextScriptProgram
@@ -171,6 +172,25 @@ def test_a_complete_load_forgets_where_runs_with_batches_of_another_size_stopped
     graph.delete("n0")
     report = graph.load_file(path, batch=5)
     assert (report.resumed_after, report.nodes_created, graph.node("n0").name) == (0, 1, "N0")
+
+
+def test_after_an_undo_a_load_that_was_interrupted_begins_anew(graph: MemoryGraph, tmp_path: Path) -> None:
+    path = _file(tmp_path, _program(6))
+    with pytest.raises(KeyboardInterrupt):
+        graph.load_file(path, batch=4, progress=_stop)
+    assert graph.undo(1, dry_run=True).nodes_deleted == 2
+    assert [row["statements"] for row in graph.scope.read("load/checkpoints")] == [4]
+    graph.undo(1)
+    report = graph.load_file(path, batch=4)
+    assert (report.resumed_after, report.nodes_created, len(list(graph.at(report.revision).nodes()))) == (0, 6, 6)
+
+
+def test_an_undo_leaves_where_an_import_stopped(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    program = {"program": f"{IMPORT_PREFIX}x", "formers": [], "statements": 3}
+    graph.scope.write(lambda transaction: transaction.run("load/save-checkpoint", **program))
+    graph.undo(1)
+    assert [row["statements"] for row in graph.scope.read("load/checkpoints")] == [3]
 
 
 def _stop(_: int) -> None:

@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.graph import bundle_imports, bundles, disk_sort
+from memorygraph.graph.bundles import UnfinishedImport
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.schema import PASSAGES_MIGRATION
 from memorygraph.library import CYPHER
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
@@ -301,6 +303,34 @@ def test_the_parts_of_the_property_work_and_are_found_in_the_import(
         each.undo(2)
     assert elements(other).keys() - elements(graph).keys() != set()  # each undo has a record of its own
     assert other.node("a") == graph.node("a")
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_long_message_is_found_in_its_conversations_after_an_import(
+    graph: MemoryGraph, tmp_path: Path, *, earlier: bool
+) -> None:
+    graph.messages("c").append(_long("tea"))
+    graph.messages("other").append(_long("tea again"))
+    bundle = _without_conversations_of_passages(graph) if earlier else exported(graph)
+    other = imported(graph, bundle, tmp_path)
+    for each in (graph, other):
+        assert ["tea again" in hit.content for hit in each.recall("tea", conversation="c").hits] == [False]
+    graph.drop_namespace(graph.namespace)
+    graph.import_bundle(tmp_path / "bundle.jsonl")  # under the name that it had, whose words the bundle may have
+    assert len(graph.recall("tea", conversation="c").hits) == 1
+
+
+def _without_conversations_of_passages(graph: MemoryGraph) -> str:
+    """The bundle of a version that did not say which conversations a passage is in."""
+    written = io.StringIO()
+    schema = [name for name in bundles.applied_schema(graph.scope) if name != PASSAGES_MIGRATION]
+    bundles.write_bundle(
+        graph.scope,
+        schema,
+        written.write,
+        unfinished=UnfinishedImport("", has_namespace=True, names_conversations=False),
+    )
+    return written.getvalue()
 
 
 @pytest.fixture

@@ -77,6 +77,7 @@ _VALUES: dict[str, Any] = {
 _OF_NO_NAMESPACE = {
     "read/namespaces",
     "schema/applied-migrations",
+    "namespaces/keep-mark",
     "entities/neo4j-memory-entities",
     "entities/neo4j-memory-relations",
     "graphiti/entities",

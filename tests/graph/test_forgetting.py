@@ -423,6 +423,77 @@ def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGra
     assert graph.broken_invariants() == []
 
 
+AT_O = 'Edge(edge_id="e", from_node="o", to_node="o", verb="{verb}", weight=1.0);'
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ['Node(node_id="ada", name="Ada", data="canary");' + AT_O.format(verb="canary")],
+        ['Node(node_id="ada", name="", data="");', 'Node(node_id="ada", data="canary");', AT_O.format(verb="canary")],
+        ['Node(node_id="ada", name="canary", data=""); ' + AT_O.format(verb="canary"), 'del(id="ada"); del(id="e");'],
+    ],
+)
+def test_what_a_conversation_says_under_an_id_that_was_deleted_before_goes_without_the_former_one(
+    graph: MemoryGraph, said: list[str]
+) -> None:
+    first = AT_O.format(verb="knows")
+    graph.load('Node(node_id="o", name="O", data=""); Node(node_id="ada", name="Ada", data="of others");' + first)
+    graph.load('Node(node_id="ada", data="changed");')
+    deleted = graph.load('del(id="ada"); del(id="e");').revision
+    assert deleted is not None
+    before = graph.export()
+    for text in said:
+        graph.load(text, provenance=Provenance(conversation="talk"))
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    assert graph.export() == before
+    graph.undo(deleted)  # it was not the conversation that said this
+    assert (graph.node("ada").data, graph.edge("e").verb) == ("changed", "knows")
+    assert [change.after for change in graph.history("ada")][:2] == [
+        {"name": "Ada", "data": "of others"},
+        {"name": "Ada", "data": "changed"},
+    ]
+    assert graph.broken_invariants() == []
+
+
+def test_what_a_conversation_deletes_and_says_anew_in_one_load_goes(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="ada", name="Ada", data="of others");')
+    anew = 'del(id="ada"); Node(node_id="ada", name="Ada", data="canary");'
+    graph.load(anew, provenance=Provenance(conversation="talk"))
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    assert graph.at(1).node("ada").data == "of others"
+    assert graph.broken_invariants() == []
+
+
+def test_what_others_say_of_an_id_again_stays_when_a_conversation_is_forgotten_that_used_it(graph: MemoryGraph) -> None:
+    asked = Provenance(conversation="talk")
+    graph.load('Node(node_id="o", name="O", data="");')
+    graph.load('Node(node_id="ada", name="Ada", data="canary");' + AT_O.format(verb="canary"), provenance=asked)
+    graph.load('del(id="ada"); del(id="e");')
+    graph.load('Node(node_id="ada", name="Ada", data="of others");' + AT_O.format(verb="knows"))
+    graph.load('Node(node_id="ada", data="changed");' + AT_O.format(verb="likes"))
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    assert [change.after["data"] for change in graph.history("ada") if change.after] == ["of others", "changed"]
+    assert [change.after["verb"] for change in graph.history("e") if change.after] == ["knows", "likes"]
+    assert graph.broken_invariants() == []
+
+
+def test_what_a_conversation_only_brought_back_stays(graph: MemoryGraph) -> None:
+    note = 'Node(node_id="note", name="", data="likes tea");'
+    observed = 'Edge(edge_id="e", from_node="ada", to_node="note", verb="observed", weight=1.0);'
+    graph.load('Node(node_id="ada", name="Ada", data="");' + note + observed)
+    before = graph.export()
+    deleted = graph.delete("ada").revision
+    assert deleted is not None
+    graph.undo(deleted, provenance=Provenance(conversation="talk"))
+    graph.forget_conversation("talk")
+    assert graph.export() == before
+    assert graph.broken_invariants() == []
+
+
 def test_what_becomes_what_it_was_before_has_no_vector_of_what_was_forgotten(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="a", name="A", data="of others");')
     graph.load('Node(node_id="a", data="of the talk");', provenance=Provenance(conversation="talk"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -171,6 +171,12 @@ def test_the_graph_is_read_as_of_a_revision_or_a_time(graph: MemoryGraph) -> Non
         assert (then.node("a").data, then.edge("e").weight) == ("1", 0.5)
     assert graph.at(0).export() == graph.at(time=datetime(2020, 1, 1, tzinfo=UTC)).export() == ""
     assert graph.at(2).export() == graph.export()
+
+
+@pytest.mark.parametrize("time", [datetime.min, datetime.max.replace(tzinfo=timezone(-timedelta(hours=12)))])
+def test_a_time_that_utc_does_not_have_is_refused(graph: MemoryGraph, time: datetime) -> None:
+    with pytest.raises(MemoryGraphError, match="a year from 1 to 9999 of UTC"):
+        graph.at(time=time)
 
 
 def test_what_was_not_there_is_not_found(graph: MemoryGraph) -> None:

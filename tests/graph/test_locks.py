@@ -13,6 +13,7 @@ import pytest
 from memorygraph import MemoryGraph, QueryError
 from memorygraph.graph.schema import DATA_MIGRATIONS
 from memorygraph.library import CYPHER
+from memorygraph.memory.values import Entity
 from tests.cli.test_stopping import waiting
 from tests.graph.test_cypher import values_of
 from tests.graph.test_namespaces import info_of
@@ -27,8 +28,8 @@ COUNTING = "MATCH (namespace:Namespace {name: $namespace}) SET namespace.revisio
 SET_TO_ITSELF = re.compile(r"\bSET (\w+\.(?!role\b)\w+) = \1\s*(?:[,;]|//|$|\n)")
 
 
-def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result]) -> Result:
-    """What a write answers that has waited for a lock, which this Cypher held until its commit."""
+def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result], last: str = "RETURN 1") -> Result:
+    """What a write answers that has waited for a lock, which this Cypher held until its commit, after `last`."""
     is_blocked = waiting(graph.connection, graph.namespace)
     with (
         ThreadPoolExecutor() as pool,
@@ -40,6 +41,7 @@ def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result]) -
         while not (is_blocked() or second.done()):
             time.sleep(0.01)
         assert not second.done()
+        first.run(last, namespace=graph.namespace).consume()
         first.commit()
         return second.result()
 
@@ -53,6 +55,31 @@ def test_who_waits_for_a_namespace_sets_back_no_revision(graph: MemoryGraph, nam
     before = info_of(graph).revision
     answer_after(graph, COUNTING, lambda: graph.connection.write(lambda transaction: transaction.run(query)))
     assert info_of(graph).revision > before
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda graph: graph.load('Node(node_id="x", name="X", data="");'),
+        lambda graph: graph.load('Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=1.0);'),
+        lambda graph: graph.load('Node(node_id="x", name="X", data=""); Node(node_id="y", name="Y", data="");'),
+        lambda graph: graph.entities.create([Entity(name="X", entity_type="t", observations=[])]),
+    ],
+)
+def test_a_later_revision_has_a_later_time_also_where_it_has_waited(
+    graph: MemoryGraph, write: Callable[[MemoryGraph], object]
+) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    recording = (
+        "MATCH (namespace:Namespace {name: $namespace}) "
+        "CREATE (:Load {namespace: $namespace, id: 'before', revision: namespace.revision, at: datetime()})"
+    )
+    answer_after(graph, COUNTING, lambda: write(graph), recording)
+    rows = graph.query(
+        "MATCH (load:Load {namespace: $namespace}) RETURN load.revision AS revision, load.at AS at ORDER BY revision"
+    )
+    assert [row["revision"] for row in rows] == [1, 2, 3]
+    assert rows == sorted(rows, key=lambda row: row["at"])
 
 
 def test_who_waits_for_what_is_deleted_meanwhile_does_not_find_it(graph: MemoryGraph) -> None:

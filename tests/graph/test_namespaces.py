@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from memorygraph import MemoryGraph, NotFoundError
+from memorygraph.graph import forgetting
+from memorygraph.graph.connection import Abandon
 from memorygraph.graph.invariants import Examination
-from memorygraph.graph.namespace import NamespaceInfo, begin_drop
+from memorygraph.graph.namespace import (
+    UNCOMPACTED,
+    Namespace,
+    NamespaceInfo,
+    NamespaceTransaction,
+    begin_drop,
+    drop_namespace,
+)
 from memorygraph.memory.values import Entity
 from memorygraph.messages.neo4j_storage import drop_conversations
 from memorygraph.messages.recorder import Recorder
+from memorygraph.query import Query
 from memorygraph.runtime.convo.journal import Journal
 from tests.cli.test_commands import document, memorygraph
 from tests.conftest import EXAMPLES
@@ -106,6 +120,33 @@ def test_a_drop_that_was_interrupted_is_listed_and_finished_by_dropping_again(gr
     assert f"namespaces drop {graph.namespace} --yes` finishes it" in memorygraph("namespaces", "list").stderr
     assert graph.drop_namespace(graph.namespace) == half
     assert graph.query(LEFT) == []
+
+
+def marks_after(graph: MemoryGraph, drop: Callable[[Namespace], None]) -> int:
+    """How many nodes of no namespace say, after a drop that is taken back, that something was forgotten."""
+
+    def work(transaction: NamespaceTransaction) -> None:
+        transaction.run(Query("MATCH (migration:Migration) REMOVE migration.files"))
+        drop(cast("Namespace", SimpleNamespace(write=lambda part: part(transaction))))
+        [row] = transaction.run(Query("MATCH (m:Migration {files: $mark}) RETURN count(*) AS n", {"mark": UNCOMPACTED}))
+        raise Abandon(row["n"])
+
+    return cast("int", graph.scope.write(work))
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_drop_keeps_the_mark_that_something_was_forgotten_for_the_next_backup(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
+) -> None:
+    graph.load('Node(node_id="a", name="A", data="");Node(node_id="b", name="B", data="");')
+    # A list of what is still to be forgotten goes before the records do, so the first step of a drop looks for it.
+    drop = begin_drop if interrupted else drop_namespace
+    assert marks_after(graph, drop) == 0
+    if interrupted:
+        monkeypatch.setattr(forgetting, "finish", lambda *_: sys.exit())
+    with suppress(SystemExit):
+        graph.forget("a")
+    assert marks_after(graph, drop) > 0
 
 
 def test_drop_says_before_and_after_what_goes(environment: str) -> None:

@@ -306,6 +306,25 @@ def test_items_have_a_history_and_come_back(store: MemoryGraphStore, graph: Memo
     assert list(Examination(graph.scope).find_broken()) == []
 
 
+def test_an_item_that_comes_back_lives_as_long_as_before(store: MemoryGraphStore, graph: MemoryGraph) -> None:
+    store.put(("a",), "k", {"n": 1}, ttl=None)
+    store.put(("a",), "k", {"n": 2}, ttl=60)
+    store.put(("a",), "k", {"n": 3}, ttl=None)
+    graph.undo(3)
+    at = expiry_of(graph)
+    assert at is not None
+    assert timedelta(minutes=59) < at - datetime.now(UTC) < timedelta(minutes=61)
+    graph.undo(2)
+    assert expiry_of(graph) is None
+    [row] = graph.query("MATCH (item:Item {namespace: $namespace}) RETURN item.id AS id")
+    graph.expire(row["id"], after=timedelta(days=1))
+    given = expiry_of(graph)
+    changed = graph.load(f'Node(node_id="{row["id"]}", data="by a script");').revision
+    assert changed is not None
+    graph.undo(changed)
+    assert expiry_of(graph) == given is not None
+
+
 @pytest.mark.parametrize("index", [["text"], False])
 def test_a_value_comes_back_that_changed_only_where_no_recall_looks(
     store: MemoryGraphStore, graph: MemoryGraph, index: Any

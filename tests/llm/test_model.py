@@ -16,7 +16,7 @@ import pytest
 from memorygraph.errors import ModelError
 from memorygraph.llm.completion import ToolCall, Usage
 from memorygraph.llm.model import MEANINGS, OpenAIModel, grammar_field, translate_model_error
-from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, ScriptedAnswer, Stall
+from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
 from tests.web_services import Stranger
@@ -139,6 +139,42 @@ def test_vectors_come_in_the_order_of_the_texts(monkeypatch: pytest.MonkeyPatch)
         assert model.embed([]) == []
     assert [len(request.json["input"]) for request in server.requests] == [2, 1, 1, 1, 1]
     assert server.requests[0].json["model"] == "vectors"
+
+
+def test_more_texts_than_an_endpoint_takes_at_once_go_in_parts() -> None:
+    def refuse(request: Request) -> Failure | None:
+        return Failure(422, "batch size 5 > maximum allowed batch size 2") if len(request.json["input"]) > 2 else None
+
+    with ScriptedModel(embedding_failures=refuse) as server, _model(server) as model:
+        together = model.embed(["a", "b", "c", "d", "e"])
+        assert together == [model.embed([text])[0] for text in "abcde"]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        Failure(400, "This model's maximum context length is 512 tokens"),
+        Failure(413, "inputs must have less than 512 tokens"),
+        Failure(500, "input is too large to process. increase the physical batch size"),
+    ],
+)
+def test_a_text_that_is_too_long_has_the_vector_of_its_beginning(failure: Failure) -> None:
+    def refuse(request: Request) -> Failure | None:
+        return failure if any(len(text.split()) > 512 for text in request.json["input"]) else None
+
+    with ScriptedModel(embedding_failures=refuse) as server, _model(server) as model:
+        short, long, other = model.embed(["tea", "word " * 1200, "zoo"])
+        assert [short, long, other] == model.embed(["tea", "word " * 300, "zoo"])
+
+
+def test_a_refusal_that_no_shorter_text_mends_is_an_error_after_a_few_requests() -> None:
+    with (
+        ScriptedModel(embedding_failures=lambda _: Failure(400, "no such model")) as server,
+        _model(server) as model,
+        pytest.raises(ModelError, match="no such model"),
+    ):
+        model.embed(["word " * 1000] * 8)
+    assert len(server.requests) < 12
 
 
 def test_the_environment_configures_a_model(monkeypatch: pytest.MonkeyPatch) -> None:

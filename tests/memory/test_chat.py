@@ -50,6 +50,24 @@ def test_what_was_said_and_remembered_is_known_in_the_next_turn(graph: MemoryGra
     assert len(graph.messages("ada")) == 6
 
 
+@pytest.mark.filterwarnings("ignore::memorygraph.memory.recall.VectorWarning")  # of what other tests have deleted
+def test_what_a_chat_wrote_has_a_vector_when_the_next_turn_is_said(
+    graph: MemoryGraph, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with endpoint(fenced(ADA, "Noted."), "I see.", dimensions=64):
+        monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", "words")
+        chat = graph.chat("ada")
+        chat.say("Ada leads the mill")
+        assert ada_has_vector(graph) == [{"has": False}]
+        chat.say("Who leads the mill?")
+        assert ada_has_vector(graph) == [{"has": True}]
+
+
+def ada_has_vector(graph: MemoryGraph) -> list[dict[str, object]]:
+    """Whether a question can find Ada by what it means: what the index finds depends on what other tests delete."""
+    return graph.query("MATCH (node:Node {namespace: $namespace, id: 'ada'}) RETURN node.embedding IS NOT NULL AS has")
+
+
 def test_what_was_written_of_late_can_be_changed_though_no_word_recalls_it(
     graph: MemoryGraph, endpoint: Endpoint
 ) -> None:

@@ -20,6 +20,8 @@ ONE: dict[tuple[str, str], str] = {
     ("STRASSE", "Straße"): "case",
     ("Zoë Quinn", "Zoe Quinn"): "accents",
     ("Łódź", "Lodz"): "accents",
+    ("Team \u2764\ufe0f", "Team \u2764"): "title",
+    ("राम शर्मा", "शर्मा, राम"): "word order",
     ("Ada Lovelace", "Dr. Ada Lovelace"): "title",
     ("Ada Lovelace", "Lovelace, Ada"): "word order",
     ("Catherine Johnson", "Katherine Johnson"): "one edit",
@@ -33,6 +35,10 @@ TWO = [
     ("Player A", "Player B"),
     ("かき氷の店です", "がき氷の店です"),
     ("Dr", "Prof"),
+    ("राम", "रीमा"),
+    ("রাম", "রমা"),
+    ("தமிழ்", "தாமிழ்"),
+    ("มานี", "มานู"),
 ]
 
 

@@ -140,7 +140,17 @@ def test_both_layouts_of_a_conversation_say_the_same() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    ["no JSON", "[]", "{}", '{"qa": []}', '{"qa": [{"question": "q"}]}', '{"session_1": [{}], "qa": []}'],
+    [
+        *("no JSON", "[]", "{}", '{"qa": []}', '{"qa": [{"question": "q"}]}', '{"session_1": [{}], "qa": []}'),
+        '{"qa": [{"question": "q", "category": 1}]}',
+        json.dumps(
+            {
+                "session_1": document()["session_1"],
+                "session_1_date_time": "1:56 pm on 8 May, 2023",
+                "qa": [{"category": 1}],
+            }
+        ),
+    ],
 )
 def test_a_file_that_is_no_conversation_is_named(connection: Connection, tmp_path: Path, content: str) -> None:
     (tmp_path / "one.json").write_text(content, "utf-8")

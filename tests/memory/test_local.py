@@ -14,7 +14,7 @@ from memorygraph import MemoryGraph
 from memorygraph.errors import ModelError
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.local.encoders import gelu
-from memorygraph.memory.local.model_files import read_safetensors
+from memorygraph.memory.local.model_files import read_safetensors, read_samples
 from memorygraph.memory.vectors import embed_missing, embed_question
 
 numpy = pytest.importorskip("numpy")
@@ -144,6 +144,12 @@ def test_a_broken_file_of_weights_is_an_error(folder: Path, content: bytes) -> N
         LocalEmbedder(folder).embed(["a"])
 
 
+def test_weights_of_another_kind_of_model_are_an_error(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes((2).to_bytes(8, "little") + b"{}")
+    with pytest.raises(ModelError, match=r"model\.safetensors` lacks weights of a BERT model"):
+        LocalEmbedder(folder).embed(["ada"])
+
+
 def test_a_broken_tokenizer_is_an_error(folder: Path) -> None:
     (folder / "tokenizer.json").write_text('{"model": []}', "utf-8")
     with pytest.raises(ModelError, match="is not the tokenizer of a model"):
@@ -233,9 +239,33 @@ def test_the_longest_input_is_that_of_the_model(folder: Path) -> None:
 def test_vectors_of_other_settings_have_another_name(folder: Path) -> None:
     usual = LocalEmbedder(folder).name
     describe(folder, "Transformer", "Pooling", "Normalize", pooling_mode_mean_tokens=True)
-    assert LocalEmbedder(folder).name == usual == f"local:{folder.name}"
+    assert LocalEmbedder(folder).name == usual
     write(folder / "sentence_bert_config.json", {"max_seq_length": 128})
-    assert LocalEmbedder(folder).name.startswith(f"{usual}-")
+    assert LocalEmbedder(folder).name != usual
+
+
+def test_vectors_of_another_model_in_a_folder_of_the_same_name_have_another_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    usual = LocalEmbedder(Path("./")).name
+    assert LocalEmbedder(folder).name == usual
+    assert usual.startswith(f"local:{folder.name}-")
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-4] + b"\0\0\0\0")  # of the same shapes
+    assert LocalEmbedder(folder).name != usual
+    usual = LocalEmbedder(folder).name
+    write(folder / "config.json", {**json.loads((folder / "config.json").read_text("utf-8")), "layer_norm_eps": 1e-6})
+    assert LocalEmbedder(folder).name != usual
+
+
+def test_the_samples_of_a_large_file_are_few_and_from_all_over_it(tmp_path: Path) -> None:
+    file = tmp_path / "weights"
+    file.write_bytes(bytes(2**20))
+    plain = read_samples(file)
+    assert len(plain) < 70_000
+    file.write_bytes(bytes(2**19) + b"\1" * 2**15 + bytes(2**19 - 2**15))
+    assert read_samples(file) != plain
 
 
 @pytest.mark.parametrize(

@@ -297,6 +297,7 @@ HARD = [
     "NOT",
     "\\",
     " ".join(f"word{i}" for i in range(1100)),
+    " ".join(f"{year}-01-02" for year in range(1000, 2200)),
     "a" * 100_000,
     "*:*",
     "name:[* TO *]",

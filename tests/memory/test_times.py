@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.memory.words import times_meant, words_of, words_query
+from memorygraph.memory.words import MAX_TERMS, times_meant, words_of, words_query
 
 ASKED = datetime(2024, 3, 6, 12, tzinfo=UTC)  # a Wednesday
 LAST_WEEK = [f"{day} February 2024" for day in range(26, 30)] + [f"{day} March 2024" for day in (1, 2, 3)]
@@ -37,6 +37,11 @@ LAST_WEEK = [f"{day} February 2024" for day in range(26, 30)] + [f"{day} March 2
 )
 def test_a_time_is_meant(text: str, meant: list[str]) -> None:
     assert times_meant(text, ASKED) == meant
+
+
+def test_of_very_many_days_the_first_ones_are_meant() -> None:
+    days = [f"{year}-01-02" for year in range(1000, 2200)]
+    assert times_meant(" ".join(days), ASKED) == [f"2 January {year}" for year in range(1000, 1000 + MAX_TERMS)]
 
 
 def test_without_a_time_of_asking_only_what_is_named_is_meant() -> None:

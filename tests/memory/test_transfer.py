@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,23 @@ def test_what_a_file_of_the_reference_server_cannot_say_is_listed(graph: MemoryG
     assert graph.export_to(io.StringIO(), "server-memory").lines() == []
     graph.messages("talk").append({"role": "user", "content": "Hello"})
     assert graph.export_to(io.StringIO(), "server-memory").as_dict().keys() == {"conversations", "messages"}
+
+
+def test_the_weights_and_the_expiry_that_such_a_file_loses_are_listed_and_the_names_that_it_joins(
+    graph: MemoryGraph,
+) -> None:
+    graph.load(
+        'Node(node_id="a", name="Ada", data="x"); Node(node_id="b", name="Ada", data="y");'
+        'Node(node_id="c", name="C", data="");'
+        'Edge(edge_id="e", from_node="a", to_node="b", verb="knows", weight=0.5);'
+        'Edge(edge_id="f", from_node="a", to_node="c", verb="knows", weight=1);'
+    )
+    graph.expire("a", after=timedelta(days=1))
+    assert graph.export_to(io.StringIO(), "server-memory").lines() == [
+        "times at which nodes expire: 1 (`a`)",
+        "weights of edges other than 1: 1 (`e`)",
+        "entities of one name: they come back as one: 2 (`Ada`, …)",
+    ]
 
 
 def test_what_contextscript_declared_is_exported_too(graph: MemoryGraph) -> None:

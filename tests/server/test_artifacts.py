@@ -14,9 +14,10 @@ import zipfile
 from collections import defaultdict
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+import requests
 
 from memorygraph.errors import DownloadError
 from memorygraph.server import downloads
@@ -352,3 +353,20 @@ def test_a_tls_failure_of_the_download_names_the_certificate_variables(
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "ca.pem"))
         assert len(install(folder, lock=served.lock)) == 5
     assert only_genuine_files_in(folder, served.lock)
+
+
+def test_a_socks_proxy_without_its_package_is_named_at_once(
+    repository: Repository, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lack(*_: object, **__: object) -> NoReturn:
+        raise requests.exceptions.InvalidSchema("Missing dependencies for SOCKS support.")  # as requests does
+
+    monkeypatch.setattr(requests.adapters, "SOCKSProxyManager", lack)
+    for name in ("ALL_PROXY", "HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "socks5h://127.0.0.1:1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(downloads, "PAUSES_BEFORE_ATTEMPTS_S", (0.0, 600.0))
+    with pytest.raises(DownloadError, match=r"SOCKS proxy.*pip install pysocks"):
+        install(folder, lock=repository.lock)
+    assert repository.requests == []

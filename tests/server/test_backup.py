@@ -10,12 +10,14 @@ import json
 import os
 import pty
 import random
+import re
 import secrets
 import signal
 import subprocess
 import sys
 import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +27,12 @@ import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.errors import ConnectionError, NotFoundError
-from memorygraph.server import admin_tool, compacting
+from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH, LINES_PER_BATCH
+from memorygraph.server import admin_tool, compacting, embedded
 from memorygraph.server import process as server_process
 from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
 from memorygraph.server.artifacts import read_lock
-from memorygraph.server.backup import _start_with_new_data, backup, restore
+from memorygraph.server.backup import _start_with_new_data, backup, holds_graph, restore
 from memorygraph.server.embedded import StoppedServer
 from memorygraph.server.launch import Launch
 from memorygraph.server.server_home import Workspace
@@ -636,6 +639,16 @@ def test_a_tool_that_fails_says_why(tmp_path: Path, artifacts: Path) -> None:
             tool.load(file, "maintenance/data", Steps())
 
 
+TIMES = """{
+  bc: date('-0043-03-15'), dates: [date('0000-01-01'), date('+123456-01-01')],
+  local: localdatetime('-0043-03-15T10:11:12.5'), locals: [localdatetime('2026-11-21T12:00')],
+  old: datetime('1800-01-01T00:00[Europe/Berlin]'),
+  late: datetime('+12000-01-01T00:00Z'), zones: [datetime('2026-11-21T12:00Z'), datetime('2026-11-21T12:00[UTC]')],
+  again: datetime('2020-10-25T02:30+01:00[Europe/Berlin]'), time: time('10:00+00:00:05'), clock: localtime('10:00'),
+  times: [time('10:00Z'), time('10:00+01:30')], took: duration('P1M2DT3S'), none: []
+}"""
+
+
 @pytest.fixture(scope="module")
 def forgetful(make_server: Callable[[], EmbeddedServer]) -> EmbeddedServer:
     """A server that runs, of whose graph a half was forgotten."""
@@ -649,6 +662,7 @@ def forgetful(make_server: Callable[[], EmbeddedServer]) -> EmbeddedServer:
         for number in range(10):
             graph.forget(f"goner{number}")
         graph.forget_conversation("goner")
+        graph.query(f"CREATE (event:Event {TIMES})-[:AT {TIMES}]->(event)", write=True)
     return server
 
 
@@ -665,7 +679,8 @@ def test_a_backup_after_forgetting_holds_nothing_of_it_and_all_that_was_kept(
 ) -> None:
     other, file, copy_nodes = make_server(), tmp_path / "file", compacting.copy_nodes
     with MemoryGraph.connect(server=forgetful) as graph:
-        kept = elements(graph)
+        kept, times = elements(graph), graph.query(ALL_TIMES)
+        assert len(times) == 2 * len(re.findall(r"\w+: ", TIMES))
         indexes = graph.query("SHOW INDEXES YIELD name, type, state RETURN * ORDER BY name")
         process = server_process.find_server(forgetful.home)
         assert process is not None
@@ -687,6 +702,7 @@ def test_a_backup_after_forgetting_holds_nothing_of_it_and_all_that_was_kept(
     restore(other, file)
     with MemoryGraph.connect(server=other) as graph:
         assert elements(graph) == kept
+        assert graph.query(ALL_TIMES) == times
         assert graph.query("SHOW INDEXES YIELD name, type, state RETURN * ORDER BY name") == indexes
         assert graph.search("keeper7")[0].id == "keeper7"
         assert "keeper7" in str(graph.recall("keeper7"))
@@ -734,11 +750,22 @@ def test_a_backup_that_is_killed_while_it_copies_the_graph_costs_nothing(
     assert [server_process.find_server(home) for home in homes] == [None, None]
 
 
+# The driver has no objects for some of them.
+ALL_TIMES = """
+MATCH (event:Event)-[at:AT]->(event)
+UNWIND [event, at] AS element
+UNWIND keys(element) AS key
+WITH key, element[key] AS value, valueType(element[key]) AS type
+RETURN key, type, CASE WHEN type STARTS WITH 'LIST' THEN toStringList(value) ELSE [toString(value)] END AS texts
+ORDER BY key
+"""
+
+
 def elements(graph: MemoryGraph) -> list[dict[str, Any]]:
-    """Every node and relationship of a graph, without the mark that tells of what was forgotten."""
+    """Every other node and relationship of a graph, without the mark that tells of what was forgotten."""
     rows = graph.query(
-        "MATCH (n) RETURN labels(n) AS what, properties(n) AS p, '' AS start, '' AS end "
-        "UNION ALL MATCH (a)-[r]->(b) RETURN [type(r)] AS what, properties(r) AS p, "
+        "MATCH (n) WHERE NOT n:Event RETURN labels(n) AS what, properties(n) AS p, '' AS start, '' AS end "
+        "UNION ALL MATCH (a)-[r]->(b) WHERE NOT r:AT RETURN [type(r)] AS what, properties(r) AS p, "
         "toString(coalesce(a.id, a.name)) AS start, toString(coalesce(b.id, b.name)) AS end"
     )
     for row in rows:
@@ -750,3 +777,129 @@ def count_in_files(server: EmbeddedServer, word: bytes) -> int:
     """How often a word stands in the files of the data of a stopped server."""
     files = [path for path in (server.home / "data").rglob("*") if path.is_file()]
     return sum(path.read_bytes().count(word) for path in files)
+
+
+@pytest.mark.parametrize("renames", range(5))
+def test_data_that_is_a_relative_link_comes_back_from_a_swap_that_is_cut_short(
+    tmp_path: Path, renames: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "large disk" / "databases").mkdir(parents=True)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "data").symlink_to("../large disk")
+    workspace = Workspace(home)
+    rename, moved = Path.rename, list[Path]()
+
+    def cut_short(path: Path, target: Path) -> Path:
+        if len(moved) == renames:
+            raise KeyboardInterrupt
+        moved.append(path)
+        return rename(path, target)
+
+    with suppress(KeyboardInterrupt), workspace.used():
+        workspace.new_data.mkdir()
+        monkeypatch.setattr(Path, "rename", cut_short)
+        try:
+            workspace.swap()
+            workspace.swap_back()
+        finally:
+            monkeypatch.undo()
+    Workspace(home).recover()
+    Workspace(home).clear()
+    # Once the new data had its name, a start that fails puts the link back: here the process ended before that.
+    assert (home / "data").is_symlink() == (renames != 2)
+    assert (tmp_path / "large disk" / "databases").is_dir()
+
+
+@pytest.mark.parametrize("place", ["data", "maintenance/former"])
+def test_a_restore_replaces_no_link_to_the_graph(tmp_path: Path, artifacts: Path, archive: Path, place: str) -> None:
+    server = EmbeddedServer(tmp_path / "linked", artifacts)
+    link = server.home / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "large disk")
+    with pytest.raises(BackupError, match=r"is a link to .*large disk.* Nothing was changed"):
+        restore(server, archive, overwrite=True)
+    assert link.is_symlink()
+
+
+def test_a_page_that_is_copied_ends_at_long_texts_as_well() -> None:
+    def rows(*values: Any) -> Iterator[dict[str, Any]]:
+        return ({"properties": [["text", value]]} for value in values)
+
+    half = "x" * (CHARACTERS_PER_BATCH // 2)
+    texts = [half, half, "short", [half, half], b"short"]
+    assert [len(page) for page in compacting.rows_per_transaction(rows(*texts))] == [2, 2, 1]
+    short = ["short"] * (LINES_PER_BATCH + 1)
+    assert [len(page) for page in compacting.rows_per_transaction(rows(*short))] == [len(short) - 1, 1]
+    assert [*compacting.rows_per_transaction(rows())] == []
+
+
+def test_down_ends_what_a_killed_backup_or_restore_has_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = EmbeddedServer(tmp_path / "home")
+    workspace = Workspace(server.home)
+    workspace.former_data.mkdir(parents=True)
+    left = [workspace.copy_home, workspace.source_home]
+    monkeypatch.setattr(server_process, "find_server", lambda home: home if home in left else None)
+    monkeypatch.setattr(server_process, "kill", left.remove)
+    assert not server.down()
+    assert left == []
+    assert (server.home / "data").is_dir()
+
+
+def test_a_place_that_cannot_be_looked_at_is_named(
+    tmp_path: Path, artifacts: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed, look = tmp_path / "closed", os.stat
+
+    def refuse(path: Any, *arguments: Any, **options: Any) -> os.stat_result:
+        if str(path).startswith(f"{closed}/"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    with pytest.raises(BackupError, match=r"closed/file cannot be written: Permission denied"):
+        backup(EmbeddedServer(tmp_path / "home", artifacts), closed / "file")
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    monkeypatch.setattr(server, "home", closed / "home")
+    for work in (
+        holds_graph,
+        lambda server: backup(server, tmp_path / "file"),
+        lambda server: restore(server, archive),
+    ):
+        with pytest.raises(ConnectionError, match=r"closed/home.*Permission denied.*MEMORYGRAPH_HOME"):
+            work(server)
+
+
+def test_a_name_that_begins_with_a_tilde_and_no_user_is_an_ordinary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEMORYGRAPH_HOME", "~nobody of this name/home")
+    server = EmbeddedServer()
+    assert server.home == tmp_path / "~nobody of this name" / "home"
+    assert EmbeddedServer(Path("~old home")).home == tmp_path / "~old home"
+    with pytest.raises(BackupError, match="nothing to back up"):
+        backup(server, "~old.backup")
+    with pytest.raises(NotFoundError, match=r"no file .*/~old\.backup"):
+        restore(server, "~old.backup")
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_an_interrupt_while_neo4j_is_stopped_starts_it_again(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
+) -> None:
+    told: list[str] = []
+
+    def stop(_: object) -> bool:
+        told.append("stop")
+        if told == ["stop"] and interrupted:
+            raise KeyboardInterrupt
+        return True
+
+    monkeypatch.setattr(embedded, "stop_server", stop)
+    monkeypatch.setattr(Launch, "have_running", lambda *_: told.append("start"))
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    monkeypatch.setattr(server, "lives", lambda: True)
+    with suppress(KeyboardInterrupt), server.kept_stopped():
+        told.append("work")
+    assert told == (["stop", "stop", "start"] if interrupted else ["stop", "work", "start"])

@@ -7,7 +7,9 @@ import dataclasses
 import hashlib
 import json
 import os
+import re
 import socket
+import sys
 import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +23,7 @@ from click.testing import CliRunner, Result
 
 from memorygraph import EmbeddedServer
 from memorygraph.cli import cli
+from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER, Library
 from memorygraph.memory.doctor import examine_models
@@ -29,7 +32,7 @@ from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import doctor
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import Artifact, Lock
-from memorygraph.server.doctor import Database, examine_content, examine_named
+from memorygraph.server.doctor import Database, examine, examine_content, examine_named
 from memorygraph.server.findings import Diagnosis, known_secrets, run_checks
 from memorygraph.server.server_home import Workspace
 
@@ -131,6 +134,45 @@ def test_a_restore_that_was_cut_short_is_said(embedded: EmbeddedServer) -> None:
     found = of(doctor.examine(embedded), "maintenance")
     assert str(workspace.former_data) in found.detail
     assert "memorygraph up" in (found.next_step or "")
+
+
+def test_a_password_file_in_another_encoding_is_named(
+    embedded: EmbeddedServer,
+) -> None:
+    embedded.home.mkdir(mode=0o700)
+    embedded.password_file.write_bytes("pässwörd of sixteen".encode("latin-1"))
+    embedded.password_file.chmod(0o600)
+    said = f"{embedded.password_file} is not text in UTF-8"
+    finding = of(examine(embedded), "password file")
+    assert (finding.ok, said in finding.detail) == (False, True)
+    with pytest.raises(ConnectionError, match="is not text in UTF-8"):
+        embedded.up()
+    assert not embedded.down()
+    assert not embedded.status().running
+
+
+def test_a_mark_at_the_beginning_of_a_password_file_is_no_part_of_the_password(embedded: EmbeddedServer) -> None:
+    embedded.home.mkdir(mode=0o700)
+    embedded.password_file.write_text("pässwörd of sixteen\n", "utf-8-sig")
+    assert embedded.password() == "pässwörd of sixteen"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")
+def test_a_command_that_is_advised_quotes_the_path(tmp_path: Path, artifacts: Path) -> None:
+    server = EmbeddedServer(tmp_path / "two words", artifacts)
+    server.home.mkdir()
+    server.home.chmod(0o750)
+    assert of(examine(server), "home").next_step == f"run `chmod 700 '{server.home}'`"
+    server.home.chmod(0o777)
+    with pytest.raises(ConnectionError, match=f"run `chmod o-w '{re.escape(str(server.home))}'`"):
+        server.up()
+
+
+def test_a_home_whose_path_java_would_divide_is_refused(tmp_path: Path) -> None:
+    server = EmbeddedServer(tmp_path / f"a{os.pathsep}b")
+    with pytest.raises(ConnectionError, match=r"cannot hold the files of Neo4j.*MEMORYGRAPH_HOME"):
+        server.up()
+    assert not server.home.exists()
 
 
 def test_a_named_server_is_examined_in_place_of_the_embedded_one(embedded: EmbeddedServer, database: Database) -> None:

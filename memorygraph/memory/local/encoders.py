@@ -24,6 +24,10 @@ class Encoder(Protocol):
         """What has to be installed for it."""
 
     @property
+    def file(self) -> Path:
+        """The file of its weights."""
+
+    @property
     def dimensions(self) -> int:
         """The length of the vectors."""
 
@@ -37,7 +41,7 @@ class BertEncoder:
     packages = ("numpy", "tokenizers")
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
-        self._folder = folder
+        self.file = folder / "model.safetensors"
         try:
             self._heads = int(config["num_attention_heads"])
             self._layers = int(config["num_hidden_layers"])
@@ -53,7 +57,7 @@ class BertEncoder:
 
         found = {
             name.removeprefix("bert."): np.asarray(values, np.float32)
-            for name, values in read_safetensors(self._folder / "model.safetensors").items()
+            for name, values in read_safetensors(self.file).items()
         }
         scale = np.float32(1 / math.sqrt(self.dimensions // self._heads))
         try:
@@ -69,9 +73,7 @@ class BertEncoder:
                 found["embeddings.position_embeddings.weight"] + found["embeddings.token_type_embeddings.weight"][0]
             )
         except (KeyError, ValueError) as error:
-            raise ModelError(
-                f"`{self._folder / 'model.safetensors'}` lacks weights of a BERT model: {error}"
-            ) from error
+            raise ModelError(f"`{self.file}` lacks weights of a BERT model: {error}") from error
         return found
 
     def encode(self, texts: Sequence[Sequence[int]]) -> list[Floats]:
@@ -131,15 +133,15 @@ class StaticEncoder:
     packages = ("numpy", "tokenizers")
 
     def __init__(self, folder: Path) -> None:
-        self._file = folder / "model.safetensors"
+        self.file = folder / "model.safetensors"
 
     @cached_property
     def weights(self) -> dict[str, Floats]:
         """The matrix and what belongs to it."""
-        found = read_safetensors(self._file)
+        found = read_safetensors(self.file)
         matrix = found.get("embeddings", found.get("embedding.weight"))
         if matrix is None or matrix.ndim != 2:
-            raise ModelError(f"`{self._file}` lacks `embeddings` or `embedding.weight`, the matrix of a static model")
+            raise ModelError(f"`{self.file}` lacks `embeddings` or `embedding.weight`, the matrix of a static model")
         return {**found, "matrix": matrix}
 
     @property
@@ -170,7 +172,7 @@ class OnnxEncoder:
     packages = ("numpy", "tokenizers", "onnxruntime")
 
     def __init__(self, file: Path, config: dict[str, Any]) -> None:
-        self._file = file
+        self.file = file
         self._config = config
 
     @cached_property
@@ -180,9 +182,9 @@ class OnnxEncoder:
         except ImportError as error:
             raise ModelError("a model in the ONNX format needs more: pip install 'memorygraph[onnx]'") from error
         try:
-            return onnxruntime.InferenceSession(str(self._file), providers=["CPUExecutionProvider"])
+            return onnxruntime.InferenceSession(str(self.file), providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise ModelError(f"`{self._file}` is not a model in the ONNX format: {error}") from error
+            raise ModelError(f"`{self.file}` is not a model in the ONNX format: {error}") from error
 
     @property
     def dimensions(self) -> int:
@@ -203,7 +205,7 @@ class OnnxEncoder:
         given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         wanted = [each.name for each in self._session.get_inputs()]
         if unknown := [name for name in wanted if name not in given]:
-            raise ModelError(f"`{self._file}` asks for {unknown[0]!r}; expected {', '.join(given)}")
+            raise ModelError(f"`{self.file}` asks for {unknown[0]!r}; expected {', '.join(given)}")
         answer = self._session.run(None, {name: given[name] for name in wanted})[0]
         return [row[: len(tokens)] if answer.ndim == 3 else row for row, tokens in zip(answer, texts, strict=True)]
 

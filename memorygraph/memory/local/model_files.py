@@ -19,6 +19,7 @@ Floats: TypeAlias = Any  # arrays of numpy, which the type checker need not have
 
 MAX_TOKENS = 256  # where a model does not say
 MAX_STATIC_TOKENS = 512  # where model2vec does not say
+SAMPLES, SAMPLE_BYTES = 64, 1024  # of weights, which tell models apart
 POOLINGS = {
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
@@ -140,6 +141,20 @@ def read_file(file: Path, missing: Any) -> Any:
         return parse_json(file.read_text("utf-8")) if file.is_file() else missing
     except (OSError, ValueError, TypeError) as error:
         raise ModelError(f"`{file}` is not the configuration of a model: {error}") from error
+
+
+def read_samples(file: Path) -> bytes:
+    """The size of a file and a few of its bytes from all over it: other weights have others, also of the same size."""
+    try:
+        size = file.stat().st_size
+        found = [size.to_bytes(8, "little")]
+        with file.open("rb") as opened:
+            for start in range(0, size, max(SAMPLE_BYTES, size // SAMPLES)):
+                opened.seek(start)
+                found.append(opened.read(SAMPLE_BYTES))
+    except OSError as error:
+        raise ModelError(f"`{file}` cannot be read: {error}") from error
+    return b"".join(found)
 
 
 def read_safetensors(file: Path) -> dict[str, Floats]:

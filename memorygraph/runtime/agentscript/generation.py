@@ -181,9 +181,11 @@ class Generation:
             record.tried = attempt
             max_tokens = record.budget.limit if record.budget else None
             completion = self.models.complete(record.model, messages, fields, max_tokens)
+            if completion.refusal:  # asking again would not mend it
+                refusal = f"the model refuses: {completion.refusal}"
+                record.attempts.append(Attempt(messages, completion, at, refusal))
+                raise ModelError(refusal)
             try:
-                if completion.refusal:  # asking again would not mend it
-                    raise ModelError(f"the model refuses: {completion.refusal}")
                 result = structured.read_reply(completion.content or "", fields)
             except ReplyError as error:
                 record.attempts.append(Attempt(messages, completion, at, str(error)))

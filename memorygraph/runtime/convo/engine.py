@@ -73,6 +73,8 @@ class ModelAsker:
         """Ask a model; its connection is kept for the next call."""
         asked = self.models.find(model)
         sent = {**(extra or {}), **({"tool_choice": tool_choice} if tool_choice is not None else {})}
+        if "max_tokens" in sent:  # whose name depends on the endpoint
+            options["max_tokens"] = sent.pop("max_tokens")
         return call_apart(lambda: asked.complete(messages, extra=sent or None, **options))
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from memorygraph.runtime.imports import CallResult, Imported
 from memorygraph.runtime.values import describe_type, require_object, require_text
 
 DEFAULT_LIMIT = 10
+MAX_LIMIT = 2**31 - 1  # more than any memory has, and no more than its parts can count
 _FILTER_KEYS = ("kind", "text", "where", "limit")
 
 
@@ -88,10 +89,11 @@ class Filter:
 
 def read_limit(value: Any) -> int:
     """Read a limit that a program wrote."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or value < 1:
+    is_whole = value.is_integer() if isinstance(value, float) else isinstance(value, int) and value is not True
+    if not is_whole or value < 1:
         shown_value = value if isinstance(value, (int, float)) else describe_type(value)
         raise MemoryGraphError(f"a limit is a whole number from 1, and this is {shown_value}")
-    return int(value)
+    return min(int(value), MAX_LIMIT)
 
 
 def read_record(value: Any) -> tuple[dict[str, Any], str]:

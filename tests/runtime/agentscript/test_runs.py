@@ -15,7 +15,7 @@ from memorygraph import ConnectionError, MemoryGraph, MemoryGraphError, ModelErr
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.runtime.runs import RunWriter
-from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.replies import BadJson, Failure
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 RECALLS = """
@@ -126,6 +126,24 @@ def test_a_run_that_fails_is_kept_with_its_trace(known: MemoryGraph, model: Scri
     assert event["data"]["ok"] is False
     assert "refused the API key" in event["data"]["error"]
     assert len(model.requests) == 3
+
+
+def test_an_answer_in_which_a_model_refuses_is_kept_with_its_tokens(
+    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"role": "assistant", "content": None, "refusal": "I won't."}
+    usage = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
+    body = {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}], "usage": usage}
+    with ScriptedModel(BadJson(json.dumps(body))) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        with pytest.raises(ModelError, match=r"the model refuses: I won't\."):
+            known.run(RECALLS, INPUT)
+    assert len(model.requests) == 1
+    kept = known.query(
+        "MATCH (g:Generation {namespace: $namespace}) "
+        "RETURN g.completion_tokens AS tokens, g.errors AS errors, COUNT { (g)-[:ANSWERED]->(:Message) } AS answers"
+    )
+    assert kept == [{"tokens": 4, "errors": ["the model refuses: I won't."], "answers": 1}]
 
 
 @pytest.mark.usefixtures("model")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.llm.model import OPENAI_HOST
 from memorygraph.runtime.convo.controller import Conversation, ConvoGraphController, convo_graph, execute_convo_graph
 from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
@@ -40,6 +41,19 @@ n = 0
 """
 REPLIES: list[ScriptedAnswer] = ['{"value": "question"}', '{"isTrue": true}', tool("answer", text="Yes"), "bye"]
 HELLO = SOURCE % "Hello"
+
+
+@pytest.mark.parametrize(("host", "name"), [("api.openai.com", "max_completion_tokens"), ("other", "max_tokens")])
+@pytest.mark.parametrize("source", ["> define\n__maxTokens = 50\n\n%s", "%s"], ids=["a variable", "a tag"])
+def test_the_most_tokens_are_asked_for_by_the_name_that_the_endpoint_knows(
+    monkeypatch: pytest.MonkeyPatch, source: str, host: str, name: str
+) -> None:
+    tag = "" if "__maxTokens" in source else "  @maxTokens 50\n"
+    with scripted(["ok"]) as model:
+        if host == OPENAI_HOST:  # which the scripted model takes the place of
+            monkeypatch.setattr("memorygraph.llm.model.OPENAI_HOST", "127.0.0.1")
+        execute_convo_graph(source % f"> node a\n{tag}  > user\n  Hi\n> goto a\n")
+    assert {key: value for key, value in model.requests[0].json.items() if "max" in key} == {name: 50}
 
 
 def as_data(result: ConvoGraphResult) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import sqlite3
@@ -76,7 +77,8 @@ def test_the_newest_are_first_and_ten_at_most(memory: ImportedMemory) -> None:
         call(memory, "add", {"text": str(number)})
     assert texts(memory) == [str(number) for number in range(11, 1, -1)]
     assert texts(memory, {"limit": 2}) == ["11", "10"]
-    assert len(texts(memory, {"limit": 100})) == 12
+    for limit in (100, 1e300, 10**400):
+        assert len(texts(memory, {"limit": limit})) == 12
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,8 @@ def test_a_filter(wanted: Any, found: list[int], full: ImportedMemory) -> None:
         ("query", [{"colour": 1}], "a filter has no `colour`; it has kind, text, where, limit"),
         ("query", [{"limit": 0}], "a whole number from 1, and this is 0"),
         ("query", [{"limit": 1.5}], "a whole number from 1"),
+        ("query", [{"limit": math.inf}], "a whole number from 1, and this is inf"),
+        ("query", [{"limit": math.nan}], "a whole number from 1, and this is nan"),
         ("query", [{"limit": "2"}], "a whole number from 1, and this is a text"),
         ("query", [{"limit": True}], "a whole number from 1"),
         ("query", [{"kind": 1}], "`kind` is a text"),

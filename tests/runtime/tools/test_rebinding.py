@@ -21,6 +21,7 @@ import pytest
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.addresses import PinnedAddresses
+from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import open_model
 from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions
@@ -199,6 +200,23 @@ def test_a_name_that_is_reached_without_the_proxy_is_looked_up_here(
     with pytest.raises(ToolFailure, match=f"the name {FOREIGN_NAME} leads to {FIRST}, where"):
         call_http_tool(FOREIGN_NAME, Permissions.of(["http"], [FOREIGN_NAME]))
     assert house.visits == []
+
+
+@pytest.mark.parametrize(("excepted", "visits"), [("", [(FIRST, FOREIGN_NAME)]), (FOREIGN_NAME, []), ("*", [])])
+def test_a_model_whose_name_is_excepted_is_reached_without_the_proxy(
+    house: House,
+    lead: Callable[..., list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    excepted: str,
+    visits: list[tuple[str, str]],
+) -> None:
+    name_proxy(monkeypatch, house, excepted)
+    lead(FOREIGN_NAME, "255.255.255.255")  # where nothing answers, at once
+    url = f"http://{FOREIGN_NAME}/v1"
+    with OpenAIModel("m", url, api_key="", retries=0, timeout=1.0, pinned=PinnedAddresses()) as model:
+        with suppress(ModelError):
+            model.complete(HI)
+        assert house.visits == visits
 
 
 @pytest.mark.parametrize("proxy", ["ftp://proxy.example:21", "socks5://127.0.0.1:9", "http://[", "http://127.0.0.1:9"])
