@@ -195,15 +195,12 @@ RETURN DISTINCT part.id AS id, part.node AS node;
 // name: delete-nodes
 // A node goes with what is its own, and with all edges at any of it, in and out, whoever declared them; a context of
 // PETE with its statements, and with the facts that no context states that stays. One that this revision has changed
-// becomes the Former that it left, as it was before. Observations among `kept` stay: later
-// statements of the program use them. Parameters: namespace, ids, kept.
+// becomes the Former that it left, as it was before. Parameters: namespace, ids.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 CALL () {
   RETURN null AS id, null AS node // include: contextscript/find-going
 }
-WITH revision, node
-WHERE node.id IN $ids OR NOT node.id IN $kept OR node:Context OR NOT (node:Observation OR node.name = '')
 WITH revision, collect(DISTINCT node) AS nodes
 CALL (nodes) {
   CALL (nodes) {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, singledispatchmethod
+from functools import singledispatchmethod
 from typing import Any, NamedTuple
 
 from memorygraph.collection import without_collection
@@ -197,7 +197,6 @@ class _Batch:
     changed_edges: dict[str, _EdgeChange] = field(default_factory=dict)
     deleted_edges: list[str] = field(default_factory=list)
     deleted_nodes: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
 
     def queries(self, namespace: str, token: str) -> Iterator[Query]:
         """The batch as Cypher: nodes, edges, deletions."""
@@ -217,10 +216,9 @@ class _Batch:
             more = {"namespace_token": token} if name == "create-nodes" else {}
             for part in _parts(rows):
                 yield CYPHER[f"contextscript/{name}"](namespace=namespace, rows=part, **more)
-        for part in _parts(self.deleted_edges):
-            yield CYPHER["contextscript/delete-edges"](namespace=namespace, ids=part)
-        for part in _parts(self.deleted_nodes):
-            yield CYPHER["contextscript/delete-nodes"](namespace=namespace, ids=part, kept=self.kept)
+        for name, ids in (("delete-edges", self.deleted_edges), ("delete-nodes", self.deleted_nodes)):
+            for part in _parts(ids):
+                yield CYPHER[f"contextscript/{name}"](namespace=namespace, ids=part)
 
 
 def describe_ambiguity(identifier: str, node: str, edge: str) -> str:
@@ -269,7 +267,6 @@ class _Compiler:
         self._token = token
         self._suggests = suggest
         self._only_checks = stored is None  # what is compiled for no database is never run
-        self._stored_nodes = stored.nodes if stored else frozenset[str]()
         self._symbols = SymbolTable(program, stored)
         self._batch = _Batch()
         self._queries: list[Query] = []
@@ -367,37 +364,8 @@ class _Compiler:
             self._abandon(symbol.from_node)
             self._abandon(symbol.to_node)
         elif symbol.kind is Kind.NODE:
-            if not self._batch.deleted_nodes:
-                self._batch.kept = self._used_after(statement)
             self._batch.deleted_nodes.append(statement.id)
         self._symbols.delete(statement)
-
-    def _used_after(self, deletion: syntax.Deletion) -> list[str]:
-        """The stored nodes that later statements declare or join: as observations they do not go with a node.
-
-        At the end it is asked whether anything is joined to them.
-        """
-        start = deletion.span.start
-        used = [node for node, last in self._last_uses.items() if last > start]
-        for node in used:
-            self._abandon(node)
-        return used
-
-    @cached_property
-    def _last_uses(self) -> dict[str, int]:
-        """Where the stored nodes that the program does not delete itself are declared or joined for the last time."""
-        uses: dict[str | None, int] = {}
-        deleted = set()
-        for statement in self._program.statements:
-            match statement:
-                case syntax.NodeDeclaration():
-                    uses[statement.node_id] = statement.span.start
-                case syntax.EdgeDeclaration():
-                    uses[statement.from_node] = uses[statement.to_node] = statement.span.start
-                case syntax.Deletion():
-                    deleted.add(statement.id)
-        kept = self._stored_nodes - deleted
-        return {node: last for node, last in uses.items() if node in kept}
 
     def _abandon(self, node: str | None) -> None:
         if node is not None:

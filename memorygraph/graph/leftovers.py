@@ -23,7 +23,7 @@ def remove_leftovers(namespace: Namespace, *, limit: int = NODES_PER_REVISION) -
 
     def write(transaction: NamespaceTransaction, _stored: Stored) -> WriteResult:
         ids = [row["id"] for row in transaction.run("history/first-leftovers", after=after, limit=limit)]
-        return WriteResult(run_counted(transaction, namespace.queries("contextscript/delete-nodes", ids, kept=[])))
+        return WriteResult(run_counted(transaction, namespace.queries("contextscript/delete-nodes", ids)))
 
     while found := find_leftovers(namespace, after=after, limit=limit):
         reports.append(Loader(namespace, LANGUAGE).store(write))

@@ -136,7 +136,7 @@ class _Undo:
             *queries_of("history/exchange-nodes", plan.exchanged, until=self.revision),
             *queries_of("history/revert-nodes", plan.changed["node"], until=self.revision),
             *queries_of("history/restore-edges", edges, until=self.revision),
-            *queries_of("contextscript/delete-nodes", plan.created["node"], kept=[]),
+            *queries_of("contextscript/delete-nodes", plan.created["node"]),
             *queries_of("contextscript/delete-unobserved", [*left]),
         )
         return run_counted(self.transaction, queries)

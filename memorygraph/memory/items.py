@@ -247,7 +247,7 @@ class Items:
 
     def _queries(self, writes: ItemWrites, gone: Sequence[str]) -> Iterator[Query]:
         if gone:
-            yield self.namespace.query("contextscript/delete-nodes", ids=gone, kept=[])
+            yield self.namespace.query("contextscript/delete-nodes", ids=gone)
         given = {"kind": KIND, "lead": LEAD_MILLISECONDS, "namespace_token": self.namespace.token}
         for page in pages_of(list(writes.puts.values()), PAGE):
             yield self.namespace.query("items/put", rows=page, **given)

@@ -133,7 +133,7 @@ class MergePlan:
         if self.observation:
             row = {**self.observation, **parts_of_properties({"data": self.observation["data"]})}
             yield namespace.query("merges/observe", namespace_token=namespace.token, rows=[row])
-        yield namespace.query("contextscript/delete-nodes", ids=[self.merged.id], kept=[])
+        yield namespace.query("contextscript/delete-nodes", ids=[self.merged.id])
 
     def report(self, report: LoadReport, messages: int) -> MergeReport:
         """Report what it did."""

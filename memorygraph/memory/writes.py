@@ -200,7 +200,7 @@ class Writer:
     def _deletions(self, found: Found) -> Iterator[Query]:
         """The queries that delete what was found, as a script that deletes it would: so its history is kept."""
         if nodes := found.get("nodes"):
-            yield self.namespace.query("contextscript/delete-nodes", ids=nodes, kept=[])
+            yield self.namespace.query("contextscript/delete-nodes", ids=nodes)
         if edges := found.get("edges"):
             yield self.namespace.query("contextscript/delete-edges", ids=edges)
         if emptied := found.get("emptied"):

@@ -18,7 +18,6 @@ from tests.examples import every_nth
 _VALUES: dict[str, Any] = {
     "rows": [],
     "ids": ["a"],
-    "kept": ["a"],
     "names": ["a"],
     "pairs": [["a", "b"]],
     "spelled": [{"name": "a", "spellings": ["a"], "terms": "a"}],

@@ -201,35 +201,6 @@ def test_an_observation_stays_that_the_program_gives_to_another_or_declares(grap
     assert tea["id"] in contents(graph)
 
 
-@pytest.mark.parametrize(
-    "later",
-    [
-        'Edge(edge_id="other", from_node="Bob", to_node="{id}", verb="observed", weight=1.0);',
-        'Node(node_id="{id}", name="x");',
-    ],
-)
-def test_an_observation_stays_that_the_program_uses_after_it_deletes_its_entity(graph: MemoryGraph, later: str) -> None:
-    remember_ada(graph)
-    before = contents(graph)
-    tea = edge_to(graph, "likes tea")
-    report = graph.load(f'del(id="Ada"); {later.format(**tea)}')
-    assert tea["id"] in contents(graph)
-    assert report.nodes_deleted == 3  # Ada and her other two observations
-    assert report.edges_created + report.nodes_updated == 1
-    graph.undo(report.revision)
-    assert contents(graph) == before
-
-
-def test_an_observation_goes_with_its_entity_where_what_the_program_joins_it_by_is_elsewhere_in_the_end(
-    graph: MemoryGraph,
-) -> None:
-    remember_ada(graph)
-    tea = edge_to(graph, "likes tea")["id"]
-    drawn = f'Edge(edge_id="other", from_node="Bob", to_node="{tea}", verb="knows", weight=1.0);'
-    graph.load(f'del(id="Ada"); {drawn} Edge(edge_id="other", to_node="Bob");')
-    assert tea not in contents(graph)
-
-
 def test_what_speaks_of_a_deleted_concept_goes_with_it_and_comes_back(graph: MemoryGraph) -> None:
     graph.load(THOUGHT, "pete")
     before = contents(graph)
