@@ -298,8 +298,8 @@ RETURN {nodes_created: count(node)} AS counts;
 
 // name: exchange-nodes
 // Nodes that a revision deleted come back as they were before it, with all that hung on them, in place of those that it
-// created anew under their ids: these are deleted, and edges that stay lead to the former ones. An address stays. Parameters: namespace, until (the
-// revision), ids.
+// created anew under their ids: these are deleted, and edges that stay lead to the former ones. An address stays.
+// Parameters: namespace, until (the revision), ids.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 UNWIND $ids AS id
