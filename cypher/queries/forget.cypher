@@ -163,7 +163,7 @@ RETURN conversation.name AS name;
 //   the id before and was deleted (`began`): that one others may have told of;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
-// - of a run what it saw and did, and of a program its runs.
+// - of a run what it saw and did, and of a program its runs, of which earlier versions have stored the whole hash of the source.
 //
 // Who a former edge was of is found by the id, and then looked for on the list: this can be long.
 //
@@ -368,7 +368,7 @@ CALL (forgetting, taken) {
     UNION
     WITH going WHERE going:Program
     MATCH (part:Run {namespace: $namespace})
-    WHERE part.id IS NOT NULL AND part.program_hash = going.id
+    WHERE part.id IS NOT NULL AND left(toStringOrNull(part.program_hash), 32) = going.id
     RETURN part
   }
   WITH forgetting, part

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, Provenance
 from memorygraph.cli import cli
-from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.compiler.identity import program_id
+from memorygraph.errors import ConflictError, NotFoundError, Source
 from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
@@ -348,6 +349,34 @@ def test_a_run_that_is_forgotten_while_a_model_writes_does_not_come_back(
     assert contents_with(graph, "canary") == []
     assert (graph.runs(), graph.conversations()) == ([], [])
     assert [path for path in home.rglob("*") if path.is_file() and b"canary" in path.read_bytes()] == []
+
+
+ASKING = READING.format(body='return generate({ input: "canary" }) { return { t string } }')
+STEPS = CONVO.format(word="canary", said="y")
+
+
+def id_of(program: str) -> str:
+    """The id of a program: what the stored ones are known by."""
+    return program_id(Source(program))
+
+
+@pytest.mark.parametrize(
+    ("language", "program", "earlier"),
+    [("agentscript", ASKING, False), ("agentscript", ASKING, True), ("convo", STEPS, False)],
+    ids=["agentscript", "agentscript of earlier versions", "convo"],
+)
+@pytest.mark.usefixtures("home")
+def test_a_program_is_forgotten_with_its_runs(graph: MemoryGraph, language: str, program: str, earlier: bool) -> None:
+    graph.load(program, language, file="asked.as")
+    graph.run(program, language=language, mock=True)
+    other = graph.run(program.replace("canary", "pigeon"), language=language, mock=True)
+    if earlier:  # a run had the whole hash
+        longer = "MATCH (run:Run {namespace: $namespace}) SET run.program_hash = run.program_hash + $rest"
+        graph.query(longer, {"rest": "0" * 32}, write=True)
+    assert graph.forget(id_of(program)).went["runs"] == 1
+    assert contents_with(graph, "canary") == []
+    assert [run.id for run in graph.runs()] == [other.run]
+    assert graph.broken_invariants() == []
 
 
 @pytest.mark.parametrize("deleted", [True, False])
