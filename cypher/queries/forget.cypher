@@ -46,8 +46,8 @@ RETURN forgetting.kind AS kind, forgetting.target AS target
 ORDER BY forgetting.namespace, forgetting.id;
 
 // name: known
-// What an id is: of a node or an edge, of a run, of a program, or what of these is on a list already; and of which of the
-// first two it was, if only these are left (`present` is false). Parameters: namespace, id.
+// What an id is: of a node or an edge, of a run, of a program or of a node graph that was only run, or what of these is on a
+// list already; and of which of the first two it was, if only these are left (`present` is false). Parameters: namespace, id.
 MATCH (:Node {namespace: $namespace, id: $id})
 RETURN 'node' AS kind, true AS present
 UNION
@@ -63,6 +63,9 @@ MATCH (:Run {namespace: $namespace, id: $id})
 RETURN 'run' AS kind, true AS present
 UNION
 MATCH (:Program {namespace: $namespace, id: $id})
+RETURN 'program' AS kind, true AS present
+UNION
+MATCH (:Graph {namespace: $namespace, id: $id})
 RETURN 'program' AS kind, true AS present
 UNION
 UNWIND ['node', 'edge', 'run', 'program'] AS kind
@@ -98,6 +101,9 @@ CALL () {
   RETURN target, 'run' AS of
   UNION ALL
   MATCH (target:Program {namespace: $namespace, id: $id})
+  RETURN target, 'program' AS of
+  UNION ALL
+  MATCH (target:Graph {namespace: $namespace, id: $id})
   RETURN target, 'program' AS of
 }
 WITH forgetting, target WHERE of = $kind
@@ -163,7 +169,8 @@ RETURN conversation.name AS name;
 //   the id before and was deleted (`began`): that one others may have told of;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
-// - of a run what it saw and did, and of a program its runs, of which earlier versions have stored the whole hash of the source.
+// - of a run what it saw and did, and the node graph that no other run is of and nobody has loaded; and of a program its runs,
+//   of which earlier versions have stored the whole hash of the source.
 //
 // Who a former edge was of is found by the id, and then looked for on the list: this can be long.
 //
@@ -363,10 +370,15 @@ CALL (forgetting, taken) {
     }
     RETURN part
     UNION
+    MATCH (going:Run)-[:OF]->(part:Graph)
+    WHERE NOT part:Program AND NOT EXISTS { (forgetting)-[:FORGETS]->(part) }
+      AND NOT EXISTS { MATCH (part)<-[:OF]-(other:Run) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) } }
+    RETURN part
+    UNION
     MATCH (going:Graph)-[:HAS_NODE]->(part)
     RETURN part
     UNION
-    WITH going WHERE going:Program
+    WITH forgetting, going WHERE forgetting.kind = 'program' AND any(label IN labels(going) WHERE label IN ['Program', 'Graph'])
     MATCH (part:Run {namespace: $namespace})
     WHERE part.id IS NOT NULL AND left(toStringOrNull(part.program_hash), 32) = going.id
     RETURN part
@@ -809,7 +821,8 @@ CALL (forgetting, going) {
 }
 WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,
      [(going)<-[alias:ALIAS_OF]-() | alias.merged] AS merged,
-     CASE WHEN going:Run THEN going.id END AS run, CASE WHEN going:Program THEN going.file END AS file
+     CASE WHEN going:Run THEN going.id END AS run,
+     CASE WHEN any(label IN labels(going) WHERE label IN ['Program', 'Graph']) THEN going.file END AS file
 DETACH DELETE going
 WITH forgetting, collect(labels) AS labels,
      reduce(all = collect(DISTINCT since) + collect(DISTINCT until), each IN collect(merged) | all + each) AS revisions,

@@ -379,6 +379,42 @@ def test_a_program_is_forgotten_with_its_runs(graph: MemoryGraph, language: str,
     assert graph.broken_invariants() == []
 
 
+@pytest.mark.usefixtures("home")
+def test_a_node_graph_that_was_only_run_is_forgotten_by_its_id_with_its_runs(graph: MemoryGraph) -> None:
+    for _ in range(2):
+        graph.run(STEPS, language="convo", mock=True)
+    planned = graph.forget(id_of(STEPS), dry_run=True)
+    went = graph.forget(id_of(STEPS)).went
+    assert (went, went["programs"], went["runs"]) == (planned.went, 1, 2)
+    assert contents_with(graph, "canary") == []
+    with pytest.raises(NotFoundError):
+        graph.forget(id_of(STEPS))
+
+
+@pytest.mark.parametrize("load", [False, True], ids=["only run", "loaded, and no longer a program"])
+@pytest.mark.usefixtures("home")
+def test_a_node_graph_goes_with_the_last_of_its_runs(graph: MemoryGraph, load: bool) -> None:
+    if load:
+        graph.load(STEPS, "convo", file="steps.convo")
+    first, last = (graph.run(STEPS, language="convo", mock=True) for _ in range(2))
+    if load:
+        graph.forget_program("steps")
+    assert "programs" not in graph.forget(first.run).went
+    assert {row["labels"][0] for row in contents_with(graph, "Say canary")} >= {"Run", "Graph"}
+    assert graph.forget(last.run).went["programs"] == 1
+    assert contents_with(graph, "canary") == []
+
+
+@pytest.mark.usefixtures("home")
+def test_a_loaded_node_graph_outlives_its_runs(graph: MemoryGraph) -> None:
+    graph.load(STEPS, "convo", file="steps.convo")
+    run = graph.run(STEPS, language="convo", mock=True)
+    graph.forget(run.run)
+    assert [program.name for program in graph.programs()] == ["steps"]
+    graph.run(graph.program("steps"), mock=True)
+    assert graph.broken_invariants() == []
+
+
 @pytest.mark.parametrize("deleted", [True, False])
 def test_nothing_is_left_of_what_only_a_forgotten_thought_spoke_of(graph: MemoryGraph, deleted: bool) -> None:
     graph.load(THOUGHT, "pete")
