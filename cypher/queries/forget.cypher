@@ -408,6 +408,46 @@ USING INDEX SEEK load:Load(namespace, conversation)
 WHERE load.revision <= $until
 RETURN collect(load.revision) AS revisions;
 
+// name: join-brought-back
+// What these revisions say and another one deleted, and an undo of that brought back, is theirs as it was before: as if it had
+// not been deleted in between. Parameters: namespace, revisions.
+MATCH (undo:Load {namespace: $namespace})
+USING INDEX SEEK undo:Load(namespace, revision)
+WHERE undo.revision >= 0 AND undo.undoes IS NOT NULL
+WITH undo.undoes AS undone, collect(undo.revision) AS undos
+MATCH (said:Former {namespace: $namespace, until: undone})
+USING INDEX SEEK said:Former(namespace, until)
+WHERE said.since IN $revisions AND NOT coalesce(said.itself, false)
+WITH said, [undo IN undos WHERE NOT EXISTS {
+  MATCH (changed:Former {namespace: $namespace, id: said.id, until: undo})
+  USING INDEX SEEK changed:Former(namespace, id, until)
+  WHERE changed.of = said.of
+}] AS undos
+CALL (said, undos) {
+  MATCH (node:Node {namespace: $namespace, id: said.id})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE said.of = 'node' AND node.since IN undos
+  SET node.since = said.since
+  RETURN count(*) AS nodes
+}
+CALL (said, undos) {
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: said.id}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  WHERE said.of = 'edge' AND edge.since IN undos
+  SET edge.since = said.since
+  RETURN count(*) AS edges
+}
+CALL (said, undos) {
+  MATCH (former:Former {namespace: $namespace, id: said.id})
+  USING INDEX SEEK former:Former(namespace, id, until)
+  WHERE former.until IS NOT NULL AND former.of = said.of AND former.since IN undos
+  SET former.since = said.since
+  RETURN count(*) AS formers
+}
+WITH said, said.until AS deleted, undos WHERE nodes + edges + formers > 0
+DETACH DELETE said
+RETURN count(*) AS joined, reduce(all = collect(DISTINCT deleted), each IN collect(undos) | all + each) AS revisions;
+
 // name: list-learnt
 // Put on the list the nodes that only these revisions tell of, and what was deleted of them; `others` are those that
 // somebody else changed too, or joined to something. What had the id of a node before that was deleted (`itself`), or has it

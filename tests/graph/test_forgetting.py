@@ -559,6 +559,83 @@ def test_what_a_conversation_only_brought_back_stays(graph: MemoryGraph) -> None
     assert graph.broken_invariants() == []
 
 
+def undo_deletions(graph: MemoryGraph, *, of: str) -> None:
+    """Delete something and bring it back, twice."""
+    for _ in range(2):
+        deleted = graph.delete(of).revision
+        assert deleted is not None
+        graph.undo(deleted)
+
+
+def undo_load_and_undo(graph: MemoryGraph, *, times: int) -> None:
+    """Undo the second load, and each undo of it by another one."""
+    revision = 2
+    for _ in range(times):
+        revision = graph.undo(revision).revision
+
+
+@pytest.mark.parametrize(
+    "undo",
+    [
+        partial(undo_deletions, of="ada"),
+        partial(undo_deletions, of="e"),
+        partial(undo_load_and_undo, times=2),
+        partial(undo_load_and_undo, times=3),
+        partial(undo_load_and_undo, times=4),
+    ],
+    ids=["a node", "an edge", "the load", "the load, and undone again", "the load twice"],
+)
+def test_what_a_conversation_said_and_an_undo_brought_back_is_forgotten_with_it(
+    graph: MemoryGraph, undo: Callable[[MemoryGraph], None]
+) -> None:
+    graph.load('Node(node_id="o", name="O", data="");')
+    joined = 'Edge(edge_id="e", from_node="ada", to_node="o", verb="canary", weight=1.0);'
+    graph.load('Node(node_id="ada", name="Ada", data="canary");' + joined, provenance=Provenance(conversation="talk"))
+    undo(graph)
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == contents_with(graph, "Ada") == []
+    assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["o"]
+    assert graph.broken_invariants() == []
+    for revision in range(2, graph.revisions(1)[0].revision):
+        with pytest.raises(ConflictError, match="can't be undone"):
+            graph.undo(revision)
+
+
+@pytest.mark.parametrize("later", ["", 'Node(node_id="ada", data="later");'])
+def test_what_a_conversation_changed_and_an_undo_brought_back_becomes_what_it_was_before(
+    graph: MemoryGraph, later: str
+) -> None:
+    graph.load('Node(node_id="o", name="O", data="");')
+    graph.load('Node(node_id="ada", name="Ada", data="of others");' + AT_O.format(verb="knows"))
+    changed = 'Node(node_id="ada", data="canary");' + AT_O.format(verb="canary")
+    graph.load(changed, provenance=Provenance(conversation="talk"))
+    for id_ in ("ada", "e"):
+        undo_deletions(graph, of=id_)
+    if later:
+        graph.load(later)
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    assert (graph.node("ada").data, graph.edge("e").verb) == ("later" if later else "of others", "knows")
+    assert graph.at(2).node("ada").data == "of others"
+    assert graph.broken_invariants() == []
+
+
+def test_what_others_said_and_an_undo_brought_back_stays_with_its_history(graph: MemoryGraph) -> None:
+    graph.load(
+        'Node(node_id="o", name="O", data="");' + AT_O.format(verb="knows") + 'Node(node_id="p", name="P", data="");'
+    )
+    graph.load('Node(node_id="ada", name="Ada", data="canary");', provenance=Provenance(conversation="talk"))
+    deleted = graph.load('del(id="ada"); del(id="p"); del(id="e");').revision
+    assert deleted is not None
+    undone = graph.undo(deleted).revision
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["o", "p"]
+    assert [change.revision for change in graph.history("p")] == [1, deleted, undone]
+    assert graph.edge("e").verb == "knows"
+    assert graph.broken_invariants() == []
+
+
 def test_what_becomes_what_it_was_before_has_no_vector_of_what_was_forgotten(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="a", name="A", data="of others");')
     graph.load('Node(node_id="a", data="of the talk");', provenance=Provenance(conversation="talk"))
