@@ -165,8 +165,8 @@ RETURN conversation.name AS name;
 // - the alias that it has left where it was merged into another, and those that nothing else has, with the former states of
 //   what was merged into it;
 // - of a former state the other ones of the same node, and the former observations of it; where it has expired, only those
-//   before it, because another node may have its id since, and of what a conversation tells of also none of a node that had
-//   the id before and was deleted (`began`): that one others may have told of;
+//   before it, because another node may have its id since, and of what a conversation tells of (in what has expired:
+//   `learnt`) also none of a node that had the id before and was deleted (`began`): that one others may have told of;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
 // - of a run what it saw and did, and the node graph that no other run is of and nobody has loaded; and of a program its runs,
@@ -183,7 +183,10 @@ WITH forgetting, collect(going) AS taken
 CALL (forgetting, taken) {
   UNWIND taken AS going
   CALL (forgetting, going) {
-    WITH forgetting, going WHERE forgetting.kind = 'conversation' AND going.id IS NOT NULL
+    RETURN EXISTS { (forgetting)-[:FORGETS {learnt: true}]->(going) } AS learnt
+  }
+  CALL (forgetting, going, learnt) {
+    WITH going WHERE going.id IS NOT NULL AND (forgetting.kind = 'conversation' OR learnt)
     MATCH (deleted:Former {namespace: $namespace, id: going.id})
     USING INDEX SEEK deleted:Former(namespace, id, until)
     WHERE deleted.until IS NOT NULL AND deleted.of = 'node' AND deleted.itself AND coalesce(deleted.until < going.until, true)
@@ -383,10 +386,11 @@ CALL (forgetting, taken) {
     WHERE part.id IS NOT NULL AND left(toStringOrNull(part.program_hash), 32) = going.id
     RETURN part
   }
-  WITH forgetting, part
+  WITH forgetting, part, learnt
   WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(part) }
-  WITH DISTINCT forgetting, part
-  MERGE (forgetting)-[:FORGETS]->(part)
+  WITH forgetting, part, collect(DISTINCT learnt) AS of
+  MERGE (forgetting)-[listed:FORGETS]->(part)
+    ON CREATE SET listed.learnt = CASE WHEN of = [true] THEN true END
   RETURN count(*) AS added
 }
 RETURN size(taken) AS looked_at, added, COLLECT {
@@ -479,7 +483,9 @@ WITH forgetting, node, NOT EXISTS {
   MATCH (node)-[edge:EDGE]-(other:Node)
   WHERE NOT coalesce(edge.since, 0) IN $revisions AND NOT coalesce(other.since, 0) IN $revisions
 } AS alone
-FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[:FORGETS]->(going))
+FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END |
+  MERGE (forgetting)-[listed:FORGETS]->(going)
+    ON CREATE SET listed.learnt = true)
 RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others;
 
 // name: delete-learnt-edges

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -491,6 +492,7 @@ def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGra
 AT_O = 'Edge(edge_id="e", from_node="o", to_node="o", verb="{verb}", weight=1.0);'
 
 
+@pytest.mark.parametrize("expired", [False, True])
 @pytest.mark.parametrize(
     "said",
     [
@@ -500,7 +502,7 @@ AT_O = 'Edge(edge_id="e", from_node="o", to_node="o", verb="{verb}", weight=1.0)
     ],
 )
 def test_what_a_conversation_says_under_an_id_that_was_deleted_before_goes_without_the_former_one(
-    graph: MemoryGraph, said: list[str]
+    graph: MemoryGraph, said: list[str], expired: bool
 ) -> None:
     first = AT_O.format(verb="knows")
     graph.load('Node(node_id="o", name="O", data=""); Node(node_id="ada", name="Ada", data="of others");' + first)
@@ -510,7 +512,12 @@ def test_what_a_conversation_says_under_an_id_that_was_deleted_before_goes_witho
     before = graph.export()
     for text in said:
         graph.load(text, provenance=Provenance(conversation="talk"))
-    graph.forget_conversation("talk")
+    if expired:
+        graph.messages("talk").append({"role": "user", "content": "canary"})
+        graph.expire_conversation("talk", after=timedelta(0))
+        graph.purge_expired()
+    else:
+        graph.forget_conversation("talk")
     assert contents_with(graph, "canary") == []
     assert graph.export() == before
     graph.undo(deleted)  # it was not the conversation that said this
