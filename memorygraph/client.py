@@ -977,7 +977,8 @@ class MemoryGraph:
 
         Raises:
             NotFoundError: there is no such revision, or what was before it was purged.
-            ConflictError: a later revision has changed what this one did, or needs it; nothing was changed.
+            ConflictError: a later revision has changed what this one did, or needs it, or it is one that can't be
+                undone, as a load of a program; nothing was changed.
         """
         return undo_revision(self.scope, revision, dry_run=dry_run, provenance=provenance)
 

@@ -24,10 +24,11 @@ LANGUAGE = "undo"
 MAX_NAMED = 20
 _LINKED, _UNLINKED = MERGED_KEY, "parted"  # of the record of a load
 
-# These have a history of their own, from which their records can't be taken out.
+# These have a history of their own, from which their records can't be taken out, or none.
 _NOT_UNDONE = {
     "pete": "a thought only grows; delete its context, and undo that if need be",
-    "convo": "a node graph is never changed, and each of its versions stays",
+    "agentscript": "`memorygraph programs forget` takes a stored program away",
+    "convo": "`memorygraph programs forget` takes a stored node graph away",
     "forget": "what was forgotten is gone",
     "expire": "what has expired is gone",
 }

@@ -726,6 +726,21 @@ def test_what_a_thought_says_is_in_the_history_but_it_only_grows(graph: MemoryGr
         graph.undo(1)
 
 
+@pytest.mark.parametrize(
+    ("language", "program"),
+    [("agentscript", "main agent { main func(input) { return 1 } }"), ("convo", "> node a\n> user\nHi\n> goto a\n")],
+    ids=["agentscript", "convo"],
+)
+def test_the_undo_of_the_load_of_a_program_is_refused_with_what_takes_it_away(
+    graph: MemoryGraph, language: str, program: str
+) -> None:
+    graph.load(program, language, file="steps.as")
+    for dry_run in (True, False):
+        with pytest.raises(ConflictError, match="can't be undone: `memorygraph programs forget` takes"):
+            graph.undo(1, dry_run=dry_run)
+    assert ([each.name for each in graph.programs()], [each.revision for each in graph.revisions()]) == (["steps"], [1])
+
+
 def test_a_context_keeps_its_log_when_what_contextscript_says_of_it_is_undone(graph: MemoryGraph) -> None:
     graph.load(LOG, "pete")
     [log] = graph.thoughts()
