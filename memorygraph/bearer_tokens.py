@@ -14,7 +14,7 @@ def read_tokens(path: str | Path) -> dict[str, str]:
     """The namespace of each token in a file, which has lines of both, or is a JSON object of them."""
     try:
         refuse_exposed(Path(path))
-        text = Path(path).read_text("utf-8")
+        text = Path(path).read_text("utf-8-sig")
     except FileNotFoundError:
         raise NotFoundError(f"no such file: {path}") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -68,6 +68,15 @@ def own_folder(name: str) -> Path:
     return home / name
 
 
+def is_own_home() -> bool:
+    """Tell whether the home can hold files of this user: that of another user, as HOME may name it, holds none."""
+    home = default_home()
+    try:
+        return sys.platform == "win32" or not home.exists() or home.stat().st_uid == os.geteuid()
+    except PermissionError:
+        return False
+
+
 def remove_pages() -> int:
     """Remove the pages and pictures that were opened in a browser, which show what is stored, and return how many."""
     removed = 0
@@ -93,6 +102,10 @@ def refuse_foreign(path: Path, trusted: Collection[int] = ()) -> None:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return
+    except PermissionError as error:
+        raise ConnectionError(
+            f"this user may not look at {path}. Name a folder of your own with MEMORYGRAPH_HOME."
+        ) from error
     if status.st_uid not in {os.geteuid(), *trusted}:
         raise ConnectionError(
             f"{path} belongs to another user (number {status.st_uid}). Name a folder of your own with MEMORYGRAPH_HOME."
@@ -119,7 +132,7 @@ def refuse_exposed(path: Path) -> None:
         raise MemoryGraphError(f"others can read {path} (mode {mode:04o}), which holds secrets: {step}")
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private(path: Path, text: str | bytes) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, unfinished = tempfile.mkstemp(dir=path.parent)  # its mode is 0600

@@ -40,7 +40,13 @@ def _open(path: str | Path) -> BinaryIO:
 
 def _copy(source: BinaryIO) -> BinaryIO:
     """Copy what can be read only once into a file, which the caller closes."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    try:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+    except OSError as error:
+        raise MemoryGraphError(
+            f"a pipe is copied before it is read, and there is no place for that: {error.strerror}. "
+            "Name a folder with TMPDIR."
+        ) from error
     shutil.copyfileobj(source, copy)
     copy.seek(0)
     return cast(BinaryIO, copy)

@@ -329,21 +329,23 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
 
 // name: open
 // A page of the entities of these names, in the order in which they came, or of those that a search finds, in its order,
-// with the relations at any of them: from one entity and one relation on. `ids` are all the entities. Where these are
-// more than `most_ends`, their relations are not looked for. Parameters: namespace, wanted (names; or search, the name of
-// the block below that searches, and what that takes), start, arrival, id, limit, most_ends, most_nodes, most_hits. What
-// can be missing is in the map `wanted`: else Neo4j plans this query anew for each kind of a request, for seconds after a
-// start.
+// with the relations at any of them: from one entity and one relation on. `place` is where the first entity arrived, and
+// `first` its id: what came before it may be gone since the last page. In the order of a search by words it is the
+// entity with the id `first`, or, where that is gone, the one at the index `place`. `ids` are all the entities, and
+// `more` says whether words may find others. Where these are more than `most_ends`, their relations are not looked for.
+// Parameters: namespace, wanted (names; or search, the name of the block below that searches, and what that takes), place,
+// first, arrival, id, limit, most_ends, most_nodes, most_hits, most_word_hits. What can be missing is in the map `wanted`:
+// else Neo4j plans this query anew for each kind of a request, for seconds after a start.
 CYPHER 25
 CALL () {
   WHEN $wanted.search = 'ids-containing' THEN {
-    RETURN [] AS ids // include: entities/ids-containing
+    RETURN [] AS ids, false AS more // include: entities/ids-containing
   }
   WHEN $wanted.search = 'ids-with-words' THEN {
-    RETURN [] AS ids // include: entities/ids-with-words
+    RETURN [] AS ids, false AS more // include: entities/ids-with-words
   }
   ELSE {
-    RETURN [] AS ids
+    RETURN [] AS ids, false AS more
   }
 }
 CALL () {
@@ -380,13 +382,24 @@ CALL (ids) {
   WITH node ORDER BY place
   RETURN collect(node) AS given
 }
-WITH named + given AS nodes
-CALL (nodes) {
+WITH named + given AS nodes, more
+WITH nodes, more, CASE
+  WHEN $wanted.search = 'ids-with-words'
+  THEN coalesce(head([place IN range(0, size(nodes) - 1) WHERE nodes[place].id = $first]), $place)
+  ELSE size([
+    node IN nodes
+    WHERE coalesce(node.arrival, 4611686018427387904) < $place
+      OR (coalesce(node.arrival, 4611686018427387904) = $place AND coalesce(node.id, '\U0010ffff') < $first)
+  ])
+END AS start
+CALL (nodes, start) {
   // No LIMIT: each row that it sorts counts as long as the list `nodes`, and many hits as too many.
-  UNWIND range($start, CASE WHEN size(nodes) < $start + $limit THEN size(nodes) ELSE $start + $limit END - 1) AS place
+  UNWIND range(start, CASE WHEN size(nodes) < start + $limit THEN size(nodes) ELSE start + $limit END - 1) AS place
   WITH place, nodes[place] AS node
   WITH place, {
-    id: '', arrival: place, name: CASE WHEN node.name = '' THEN node.id ELSE node.name END,
+    id: coalesce(node.id, '\U0010ffff'), index: place,
+    arrival: CASE WHEN $wanted.search = 'ids-with-words' THEN place ELSE coalesce(node.arrival, 4611686018427387904) END,
+    name: CASE WHEN node.name = '' THEN node.id ELSE node.name END,
     entity_type: coalesce(node.kind, 'node'),
     observations: CASE WHEN node.data = '' THEN [] ELSE [node.data] END + COLLECT {
       MATCH (node)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
@@ -413,7 +426,7 @@ CALL (nodes) {
   ORDER BY relation.arrival, relation.id
   RETURN collect(relation) AS relations
 }
-RETURN [node IN nodes | node.id] AS ids, entities, relations;
+RETURN [node IN nodes | node.id] AS ids, more, entities, relations;
 
 // name: ids-containing
 // The entities whose name, alias, type or observations contain a text, whatever the case, in the order in which they came.
@@ -502,15 +515,17 @@ CALL (node) {
 }
 WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
 ORDER BY arrival, id
-RETURN collect(id) AS ids;
+WITH collect(id) AS ids
+RETURN ids, false AS more;
 
 // name: ids-with-words
-// The entities that words lead to, in their own text, their aliases or their observations, best first; the index gives no
-// more than in read/search-nodes. Parameters: namespace, wanted (terms: a Lucene query made by memorygraph.graph.search),
-// limit.
+// The entities that words lead to, in their own text, their aliases or their observations, best first: those of the best
+// hits, and `more` says whether these were all that are taken. A frequent word is in most of a large graph. Parameters:
+// namespace, wanted (terms: a Lucene query made by memorygraph.graph.search), most_word_hits.
 CALL () {
   CALL db.index.fulltext.queryNodes('node_text', $wanted.terms,
-                                     CASE WHEN $limit > 1000 THEN {} ELSE {limit: $limit + 100} END) YIELD node AS hit, score
+                                     CASE WHEN $most_word_hits > 1000000 THEN {} ELSE {limit: $most_word_hits + 100} END)
+    YIELD node AS hit, score
   WHERE score > 0 AND hit.namespace = $namespace
   RETURN hit, score
   UNION ALL
@@ -519,7 +534,7 @@ CALL () {
   MATCH (alias)-[:ALIAS_OF]->(hit:Node)
   RETURN hit, score
 }
-WITH hit, score ORDER BY score DESC, hit.id LIMIT $limit
+WITH hit, score ORDER BY score DESC, hit.id LIMIT $most_word_hits
 CALL (hit) {
   WITH hit
   WHERE NOT hit:Observation AND (hit.name <> '' OR NOT EXISTS { (hit)<-[:EDGE {verb: 'observed'}]-(:Node) })
@@ -529,10 +544,12 @@ CALL (hit) {
   MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(hit)
   WHERE hit:Observation OR hit.name = ''
   RETURN entity
+  UNION ALL
+  RETURN null AS entity // which counts the hit
 }
-WITH entity.id AS id, sum(score) AS score
+WITH entity.id AS id, sum(score) AS score, count(*) AS number
 ORDER BY score DESC, id
-RETURN collect(id) AS ids;
+RETURN collect(id) AS ids, sum(CASE WHEN id IS NULL THEN number ELSE 0 END) >= $most_word_hits AS more;
 
 // name: relations-of
 // The relations at any of these entities, in or out, in the order in which they came, from one of them on.

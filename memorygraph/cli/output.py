@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -123,6 +124,13 @@ def is_unicode() -> bool:
     return encoding.lower().startswith("utf")
 
 
+def replace_closed_streams() -> None:
+    """Read nothing from, and write nowhere to, a stream that is closed, as with `>&-`: Python has None for it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - it stays open
+
+
 def escape_unknown_characters() -> None:
     """Print a character that the encoding of stdout does not have as its escape sequence, and not an error."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
@@ -137,15 +145,30 @@ def print_in_utf_8() -> None:
 
 def print_text(text: str, *, nl: bool = True) -> None:
     """A text on stdout: on a terminal without what that would obey, and otherwise as it is."""
-    # Without `color`, click takes escape sequences out of what does not go to a terminal.
-    click.echo(plain(text) if sys.stdout.isatty() else text, nl=nl, color=True)
+    with explaining_full_disk():
+        # Without `color`, click takes escape sequences out of what does not go to a terminal.
+        click.echo(plain(text) if sys.stdout.isatty() else text, nl=nl, color=True)
+
+
+@contextmanager
+def explaining_full_disk() -> Iterator[None]:
+    """Have stdout that takes no more, such as a file on a full disk, be an error of the user's machine."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        stop_printing()
+        raise MemoryGraphError(
+            f"what is printed cannot be written to stdout: {error.strerror or error}; what was stored by then stays"
+        ) from error
 
 
 def say(message: str) -> None:
     """A message for people, on stderr."""
     try:
         click.echo(plain(message), err=True)
-    except BrokenPipeError:
+    except OSError:  # nobody reads it, its disk is full, its terminal is gone
         stop_saying()
 
 
@@ -162,7 +185,7 @@ def is_unread() -> bool:
 
 
 def stop_saying() -> None:
-    """Drop what is said from now on: stderr is closed. The command goes on to its end."""
+    """Drop what is said from now on: stderr takes no more. The command goes on to its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
@@ -179,8 +202,23 @@ class FilesError(MemoryGraphError):
         super().__init__("\n".join(map(str, errors)))
 
 
+class UnfinishedError(MemoryGraphError):
+    """What is wrong with one of several files, while those before it are stored; `stays` says so."""
+
+    def __init__(self, error: MemoryGraphError, stays: str, reports: Sequence[LoadReport]) -> None:
+        self.error = error
+        mend = "mend it and " if isinstance(error, ScriptError) else ""
+        self.stays = f"{stays}; {mend}run the same command again: what is stored already stays as it is"
+        self.reports = reports
+        self.exit_code = error.exit_code
+        super().__init__(f"{error}\n{self.stays}")
+
+
 def say_error(error: MemoryGraphError) -> None:
     """An error on stderr, and what of a script was done before it."""
+    if isinstance(error, UnfinishedError):
+        say_problem(error.error, error.stays)
+        return
     if isinstance(error, FilesError):
         wrong = [each for each in error.errors if isinstance(each, ScriptError)]
         for unread in (each for each in error.errors if each not in wrong):
@@ -188,26 +226,45 @@ def say_error(error: MemoryGraphError) -> None:
         if wrong:
             say_error(ScriptError([problem for each in wrong for problem in each.problems]))
         return
+    stays = None
+    if isinstance(error, ScriptError):
+        stays = "nothing was changed"
+        if error.stored_statements:
+            stays = (
+                f"the batches up to statement {error.stored_statements} are stored, and nothing after them; "
+                "mend the rest and run the same command to go on from there"
+            )
+    say_problem(error, stays)
+
+
+def say_problem(error: MemoryGraphError, stays: str | None) -> None:
+    """An error on stderr, and what `stays` of what was done before it."""
     if not isinstance(error, ScriptError):
         say(f"memorygraph: {error}")
+        if stays:
+            say(stays)
         return
     say(str(error))
     if isinstance(error, ProgramError):
         say("the run stopped there; what it had done by then stays")
         return
-    stays = "nothing was changed"
-    if error.stored_statements:
-        stays = (
-            f"the batches up to statement {error.stored_statements} are stored, and nothing after them; "
-            "mend the rest and run the same command to go on from there"
-        )
     say(f"{count_of(len(error.problems), 'error')}; {stays}")
+
+
+def error_document(error: MemoryGraphError) -> dict[str, Any]:
+    """An error as the document that `--json` prints: `stored` has the reports of what was stored before it."""
+    document: dict[str, Any] = {"errors": error_records(error)}
+    if isinstance(error, UnfinishedError):
+        document["stored"] = [report.as_dict() for report in error.reports]
+    return document
 
 
 def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     """An error as the list that `--json` prints under `errors`."""
     if isinstance(error, FilesError):
         return [record for each in error.errors for record in error_records(each)]
+    if isinstance(error, UnfinishedError):
+        return error_records(error.error)
     if isinstance(error, ScriptError):
         return [problem.as_dict() for problem in error.problems]
     code = getattr(error, "code", None) or type(error).__name__.removesuffix("Error").lower()
@@ -306,7 +363,11 @@ def whole_output() -> Iterator[CountedFile]:
     import tempfile
 
     cut_off = f"what was printed is cut off: throw it away, and {AGAIN}"
-    with tempfile.TemporaryFile() as raw, CountedFile(raw, "utf-8", "surrogatepass", newline="") as file:
+    with (
+        explaining_no_room(),
+        tempfile.TemporaryFile() as raw,
+        CountedFile(raw, "utf-8", "surrogatepass", newline="") as file,
+    ):
         try:
             with explaining_stop(lambda _: cut_off if file.printed else NOTHING_PRINTED):
                 yield file
@@ -321,6 +382,20 @@ def whole_output() -> Iterator[CountedFile]:
             raise
 
 
+@contextmanager
+def explaining_no_room() -> Iterator[None]:
+    """Have a temporary folder that takes no file be an error of the user's machine."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise MemoryGraphError(
+            f"what is to be printed is kept in the folder for temporary files first, which takes no more: "
+            f"{error.strerror or error}. Make room there, or name another folder with TMPDIR, and {AGAIN}"
+        ) from error
+
+
 class WholeHelpGroup(click.Group):
     """A group of commands whose help has the first sentence of each command whole; click would cut it off."""
 
@@ -332,6 +407,9 @@ class WholeHelpGroup(click.Group):
                 [(name, found.get_short_help_str(MAX_LINE_CHARACTERS)) for name, found in commands if found]
             )
 
+
+COLUMN_CHARACTERS = 8
+"""Of a table on a terminal, with its margin: no column is narrower."""
 
 MAX_LINE_CHARACTERS = 4_000
 """Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
@@ -366,9 +444,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     for row in rows:
         table.add_row(*(Text(plain(to_cell(value))) for value in row))
     console = StdoutConsole()
-    if not console.is_terminal:
-        console.width = MAX_LINE_CHARACTERS
-    console.print(table)
+    # Rich leaves out columns for which there is no room; so wide a table has lines that the terminal breaks.
+    console.width = max(console.width, COLUMN_CHARACTERS * len(columns)) if console.is_terminal else MAX_LINE_CHARACTERS
+    with explaining_full_disk():
+        console.print(table)
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:

@@ -43,6 +43,6 @@ def show_in_browser(folder: str, name: str, text: str) -> None:
     import webbrowser
 
     path = own_folder(folder) / name
-    write_private(path, text)
+    write_private(path, text.encode("utf-8", "surrogatepass"))  # a page says itself that it is UTF-8
     opened = webbrowser.open(path.as_uri())
     output.say(f"opened {path}" if opened else f"no web browser could be opened here: open {path} yourself")

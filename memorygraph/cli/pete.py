@@ -233,6 +233,7 @@ def print_view(seen: View) -> None:
     if output.wants_json():
         output.print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
         return
+    output.print_in_utf_8()
     output.print_text(seen.text)
     if not seen.fits:
         output.say("it does not fit the budget: this is the smallest view of it")

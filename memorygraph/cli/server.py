@@ -95,7 +95,7 @@ def find_named_server(settings: Settings) -> dict[str, str | None] | None:
         return None
     found: dict[str, str | None] = {"uri": redact_uri(uri), "problem": None}
     try:
-        with Connection(uri, login(settings.user, settings.password), settings.database) as connection:
+        with Connection(uri, login(settings.user, settings.password), settings.named_database) as connection:
             return {**found, **connection.find_answering()._asdict()}
     except MemoryGraphError as error:
         return {**found, "problem": str(error)}
@@ -134,8 +134,7 @@ def doctor_command(context: click.Context, *, graph: bool, fix: bool) -> None:
     secrets = known_secrets({**os.environ, "--uri": settings.uri or ""}, settings.password, embedded_password)
     database = None
     if uri := settings.named_uri:
-        name = settings.database or os.environ.get("NEO4J_DATABASE")
-        database = Database(uri, login(settings.user, settings.password), name)
+        database = Database(uri, login(settings.user, settings.password), settings.named_database)
     found = [finding.without(secrets) for finding in examine(server, database)]
     models = [finding.without(secrets) for finding in examine_models()]
     if output.wants_json():

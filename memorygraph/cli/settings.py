@@ -31,6 +31,11 @@ class Settings(NamedTuple):
         return self.uri or os.environ.get("NEO4J_URI") or None
 
     @property
+    def named_database(self) -> str | None:
+        """The database that is named, if any: by the option or by the environment."""
+        return self.database or os.environ.get("NEO4J_DATABASE") or None
+
+    @property
     def embedded(self) -> bool:
         """Whether no server is named, so that it is the embedded one."""
         return self.named_uri is None

@@ -150,11 +150,11 @@ def steps_of(migrations: Sequence[Migration], *, ends: Container[str]) -> list[l
 def take_turn() -> Iterator[None]:
     """Wait, but not indefinitely, until no other process of this user on this machine sets up a database."""
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
-    lock = FileLock(Path(tempfile.gettempdir()) / f"memorygraph-schema-{user}.lock", timeout=TURN_SECONDS)
     with ExitStack() as stack:
         # Without a turn it is right too, only slow: two clients that create one constraint make each other wait.
-        with suppress(Timeout, OSError):
-            stack.enter_context(lock)
+        with suppress(Timeout, OSError):  # as where there is no folder for temporary files
+            folder = Path(tempfile.gettempdir())
+            stack.enter_context(FileLock(folder / f"memorygraph-schema-{user}.lock", timeout=TURN_SECONDS))
         yield
 
 

@@ -143,7 +143,7 @@ class ConversationsAnswer(ShortenedAnswer):
 
 
 class ShownMessage(BaseModel):
-    """A message with its place, its id, and all keys that it came with."""
+    """A message with its place, its id, and all other keys that it came with."""
 
     model_config = ConfigDict(extra="allow")
 

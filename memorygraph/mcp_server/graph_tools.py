@@ -280,9 +280,15 @@ def show_conversation(
         "messages",
         numbered[::-1],  # the last messages are the ones that are kept when not all fit
         max_tokens,
-        lambda each: {"index": each[0], "id": each[1].id, **each[1].message.as_dict()},
+        lambda each: show_message(*each),
     )
     return ToolAnswer.of({**shown, "messages": shown["messages"][::-1]})
+
+
+def show_message(index: int, entry: Any) -> dict[str, Any]:
+    """A message with its place and its id, before which keys of these names that it came with give way."""
+    place = {"index": index, "id": entry.id}
+    return {**place, **entry.message.as_dict(), **place}
 
 
 @tool("conversations", "Conversation Versions", VersionsAnswer)

@@ -108,7 +108,10 @@ def served_by(
 
 
 class _HostGuard:
-    """Refuses a request for another host, or from the page of another one, before anything else looks at it."""
+    """Refuses a request for another host, or from the page of another one, before anything else looks at it.
+
+    Hosts are compared in lower case, which is what all that comes after it sees, too.
+    """
 
     def __init__(self, app: ASGIApp, settings: TransportSecuritySettings) -> None:
         self._app = app
@@ -116,6 +119,7 @@ class _HostGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            scope = {**scope, "headers": [_in_lower_case(*header) for header in scope["headers"]]}
             refusal = await self._check.validate_request(Request(scope))
             if refusal is not None:
                 await refusal(scope, receive, send)
@@ -123,13 +127,17 @@ class _HostGuard:
         await self._app(scope, receive, send)
 
 
+def _in_lower_case(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    return name, value.lower() if name in {b"host", b"origin"} else value
+
+
 def allowed_from(host: str, port: int, hosts: Iterable[str] = ()) -> TransportSecuritySettings:
-    """The Host and the Origin headers that are let in: this machine's, the address's own, and those of `hosts`."""
+    """The Host and Origin headers that are let in, in lower case: of this machine, the address itself, and `hosts`."""
     own_name = f"[{host}]" if ":" in host else host
     if host in {"0.0.0.0", "::"}:  # noqa: S104 - it is compared with, not bound
         own_name = socket.gethostname()
     allowed: list[str] = []
-    for name in (*LOOPBACK_NAMES, own_name, *hosts):
+    for name in map(str.lower, (*LOOPBACK_NAMES, own_name, *hosts)):
         has_port = name.rpartition(":")[2].isdigit() and not name.endswith("]")
         allowed += [name] if has_port else [name, f"{name}:{port}"]
     origins = [f"{scheme}://{each}" for each in allowed for scheme in ("http", "https")]

@@ -12,6 +12,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,7 +29,14 @@ from memorygraph.errors import ConnectionError, MemoryGraphError, NotFoundError
 from memorygraph.limits import RunLimits
 from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - both add their tools
 from memorygraph.mcp_server.pools import Pool, PoolFull, PoolSize, calls_in_work
-from memorygraph.mcp_server.resources import GRAPH_URI, PROMPTS, RESOURCES, complete_parameter, find_resource
+from memorygraph.mcp_server.resources import (
+    GRAPH_URI,
+    PROMPTS,
+    RESOURCES,
+    GraphResource,
+    complete_parameter,
+    find_resource,
+)
 from memorygraph.mcp_server.sdk import (
     Listeners,
     has_failed,
@@ -54,6 +62,7 @@ CALLS = PoolSize(at_once=32, of_one_client=16, waiting=500)
 # A program computes for seconds, and only one of all threads computes at a time.
 RUNS = PoolSize(at_once=4, of_one_client=2, waiting=16, limits=RunLimits(5_000_000, 600, 128_000_000, 5))
 MAX_SUBSCRIBERS = 1000
+MAX_SUBSCRIPTIONS = 100  # of one of them
 MAX_CALLER = 100  # characters
 PATIENCE_S = 1.5  # for a Neo4j that is starting: some clients wait 5 s for a tool, and what they gave up helps nobody
 PROGRESS_EVERY_S = 1.0
@@ -65,28 +74,43 @@ Context = Any  # of a request, in the SDK's version
 Page = types.PaginatedRequestParams | None
 
 
+@dataclass(frozen=True)
+class _Subscriber:
+    """A client of the older protocol, and the resources that it wants to hear of, the last ones it asked for."""
+
+    session: ServerSession
+    uris: dict[str, None] = field(default_factory=dict)
+
+    def add(self, uri: str) -> None:
+        self.uris[uri] = None
+        if len(self.uris) > MAX_SUBSCRIPTIONS:
+            del self.uris[next(iter(self.uris))]
+
+
 class _Subscribers:
     """The clients to be told when the graph of a namespace changes: listeners and older subscribers."""
 
     def __init__(self) -> None:
         self.listeners = Listeners()
         # A session is made anew for each request; what a client said of itself is the same as long as it is connected.
-        self._sessions: dict[str, dict[int, ServerSession]] = defaultdict(dict)
+        self._sessions: dict[str, dict[int, _Subscriber]] = defaultdict(dict)
 
-    def add(self, namespace: str, session: ServerSession) -> None:
+    def add(self, namespace: str, session: ServerSession, uri: str) -> None:
         sessions = self._sessions[namespace]
-        sessions[id(session.client_params)] = session
+        sessions.setdefault(id(session.client_params), _Subscriber(session)).add(uri)
         if len(sessions) > MAX_SUBSCRIBERS:
             del sessions[next(iter(sessions))]
 
-    def remove(self, namespace: str, session: ServerSession) -> None:
-        self._sessions[namespace].pop(id(session.client_params), None)
+    def remove(self, namespace: str, session: ServerSession, uri: str) -> None:
+        if subscriber := self._sessions[namespace].get(id(session.client_params)):
+            subscriber.uris.pop(uri, None)
 
     async def changed(self, namespace: str) -> None:
         await self.listeners.changed(namespace, GRAPH_URI)
-        for key, session in list(self._sessions[namespace].items()):
+        for key, subscriber in list(self._sessions[namespace].items()):
             try:
-                await session.send_resource_updated(GRAPH_URI)
+                for uri in list(subscriber.uris):
+                    await subscriber.session.send_resource_updated(uri)
             except Exception:  # noqa: BLE001 - a client that is gone is no reason for another one's call to fail
                 self._sessions[namespace].pop(key, None)
 
@@ -176,11 +200,7 @@ class _Handlers:
         return make(types.ListResourceTemplatesResult, resourceTemplates=listed)
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        found = find_resource(uri)
-        if found is None:
-            raise request_error(types.INVALID_PARAMS, sendable(f"there is no resource {uri}"), {"uri": sendable(uri)})
-        resource, parts = found
+        resource, parts = require_resource(uri := str(params.uri))
         try:
             await self._await_graph(ctx)
             text = await self._in_thread(ctx, lambda: resource.read(self._graph_of(ctx), parts))
@@ -213,12 +233,14 @@ class _Handlers:
         except MemoryGraphError as error:
             raise request_error(types.INVALID_PARAMS, str(error)) from error
 
-    async def subscribe(self, ctx: Context, _params: types.SubscribeRequestParams) -> types.EmptyResult:
-        self._subscribers.add(await self._namespace(ctx), ctx.session)
+    async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        require_resource(uri := str(params.uri))
+        self._subscribers.add(await self._namespace(ctx), ctx.session, uri)
         return types.EmptyResult()
 
-    async def unsubscribe(self, ctx: Context, _params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        self._subscribers.remove(await self._namespace(ctx), ctx.session)
+    async def unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        require_resource(uri := str(params.uri))
+        self._subscribers.remove(await self._namespace(ctx), ctx.session, uri)
         return types.EmptyResult()
 
     async def listen(self, ctx: Context, params: Any) -> Any:
@@ -230,6 +252,14 @@ class _Handlers:
             return cast(str, await self._in_thread(ctx, lambda: self._graph_of(ctx).namespace))
         except MemoryGraphError as error:
             raise request_error(types.INTERNAL_ERROR, sendable(str(error))) from error
+
+
+def require_resource(uri: str) -> tuple[GraphResource, dict[str, str]]:
+    """The resource of a URI, with the parameters in it; another URI is an error of the protocol, as SEP-2164 has it."""
+    found = find_resource(uri)
+    if found is None:
+        raise request_error(types.INVALID_PARAMS, sendable(f"there is no resource {uri}"), {"uri": sendable(uri)})
+    return found
 
 
 def explain_missing_tool(name: str) -> str:
@@ -323,6 +353,26 @@ class BackgroundGraph:
             self._stack.close()
 
 
+class NamespaceGraphs:
+    """The graphs of a server whose tokens lead to several namespaces: one for each, from its first call on.
+
+    A graph holds its embedding model, which takes long to read, and looks once for what an earlier release stored. All
+    share the connection of the graph that the server has opened; those of a connection before it are let go.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._graphs: dict[str, MemoryGraph] = {}
+
+    def find(self, opened: MemoryGraph, namespace: str) -> MemoryGraph:
+        """The graph of a namespace over the connection of an open one."""
+        with self._lock:
+            graph = self._graphs.get(namespace)
+            if graph is None or graph.connection is not opened.connection:
+                graph = self._graphs[namespace] = type(opened)(opened.connection, namespace)
+            return graph
+
+
 def choose_tools(
     without: Iterable[str] = (),
     *,
@@ -357,6 +407,7 @@ def build_server(
     tools: Mapping[str, Tool] = TOOLS,
 ) -> Server[Any]:
     """The server over a graph. With `namespaces` each caller has the one that its token has let it into."""
+    graphs = NamespaceGraphs()
 
     def graph_of(ctx: Context) -> MemoryGraph:
         open_graph = graph() if isinstance(graph, BackgroundGraph) else graph
@@ -365,7 +416,7 @@ def build_server(
         user = ctx.request.scope.get("user") if ctx.request is not None else None
         if not isinstance(user, AuthenticatedUser) or user.access_token.client_id not in namespaces:
             raise request_error(types.INVALID_PARAMS, "the request has no known token")
-        return type(open_graph)(open_graph.connection, user.access_token.client_id)
+        return graphs.find(open_graph, user.access_token.client_id)
 
     handlers = _Handlers(graph_of, tools, graph if isinstance(graph, BackgroundGraph) else None)
     return new_server(

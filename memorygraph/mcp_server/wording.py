@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 # What errors say of the command line, and the same of the tools.
 OF_TOOLS = {
     r"`memorygraph revisions` lists them": "revisions lists them",
+    r"`memorygraph revisions --json` lists": "revisions lists",
+    r"; `run` allows more with --max-(?:work|seconds|megabytes)": ", and this server allows no more",
+    r"allow more with --max-steps": "`max_steps` allows more, as far as this server does",
+    r"give it with --input": "give it with `input`",
+    r"; (?:allow it with|add|allow this host with|allow files elsewhere with) `--allow-.*?\)(?:, or all of .*?\))?": (
+        ", and this server allows it to no program"
+    ),
     r"`memorygraph messages list` shows them all": "list_conversations shows them all",
     r"`search` finds ids by text, and `messages forget` forgets a conversation by its name": (
         "search_nodes and recall find what is there; a conversation is forgotten by its name, as `conversation`"

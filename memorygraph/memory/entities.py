@@ -82,6 +82,8 @@ class EntityPlan:
         self._indexes = count()
         self._observed: set[tuple[str, str, int]] = set()
         self._related: set[tuple[str, str, str]] = set()
+        self._like: dict[str, LikeNamed] = {}  # the entities that this plan has named, by their names in lower case
+        self._meant: dict[str, str] = {}  # the entity that a name stands for in another case, by that name
         self.aliases = opened.aliases
 
     def next_index(self) -> int:
@@ -96,14 +98,22 @@ class EntityPlan:
         number = number * 1000 + self._salts.get(index, 0)
         return (number,) if number else ()
 
-    def add_entity(self, name: str, kind: str) -> bool:
-        """Plan an entity unless it exists; returns whether it is new."""
+    def add_entity(self, name: str, kind: str, *, distinguish_case: bool = True) -> bool:
+        """Plan an entity unless it exists, or else one whose name differs in case only; returns whether it is new."""
         index = self.next_index()
+        new = False
         if name in self.ids:
-            return self._opened.arrivals.get(self.ids[name]) == self._opened.place(index)
-        if like := self._opened.alike.get(name):
+            new = self._opened.arrivals.get(self.ids[name]) == self._opened.place(index)
+        elif not distinguish_case and (like := self._find_alike(name)):
             self.ids[name] = like.id
-            return False
+            self._meant[name] = like.name
+        else:
+            self._create(name, kind, index)
+            new = True
+        self._like.setdefault(name.lower(), LikeNamed(self.ids[name], self.aliases.get(name, name)))
+        return new
+
+    def _create(self, name: str, kind: str, index: int) -> None:
         identifier = next((each for each in entity_ids(name) if each not in self._used), None)
         if identifier is None:
             raise MemoryGraphError(f"the ids that an entity with name {name} can have belong to others")
@@ -111,12 +121,13 @@ class EntityPlan:
         self._used.add(identifier)
         parts = parts_of_properties({"name": name})
         self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "index": index, **parts})
-        return True
+
+    def _find_alike(self, name: str) -> LikeNamed | None:
+        return self._opened.alike.get(name) or self._like.get(name.lower())
 
     def did_you_mean(self, name: str) -> str | None:
-        """The entity whose name differs from one in case only, if there is one and nothing has the name itself."""
-        like = self._opened.alike.get(name)
-        return like.name if like and self.ids.get(name) == like.id else None
+        """The entity that an added name stands for in another case, if nothing has the name itself."""
+        return self._meant.get(name)
 
     def observe(self, name: str, text: str, number: int = 0) -> int:
         """Plan an observation of an entity, unless the plan has it already; returns its index.
@@ -250,37 +261,33 @@ class Entities:
     def create(self, entities: Sequence[Entity], *, distinguish_case: bool = False) -> CreatedEntities:
         """Create entities; the observations of one that exists are added to it.
 
-        A name stands for the entity that has it in another case, too, unless `distinguish_case` is true: no second one
-        is created, and its outcome says which entity was meant.
+        A name that no entity has stands for the one that has it in another case, stored or earlier in the request,
+        unless `distinguish_case` is true: no second one is created, and its outcome says which entity was meant.
         """
         types: dict[str, str] = {}
         texts: dict[str, dict[str, None]] = {}
-        first_spelling: dict[str, str] = {}
-        meant: dict[str, str] = {}  # of names in the request that differ in case only, the first
         for entity in entities:
-            name = entity.name
-            if not distinguish_case and name != (name := first_spelling.setdefault(name.lower(), name)):
-                meant[entity.name] = name
-            types.setdefault(name, entity.entity_type)
-            texts.setdefault(name, {}).update(dict.fromkeys(entity.observations))
+            types.setdefault(entity.name, entity.entity_type)
+            texts.setdefault(entity.name, {}).update(dict.fromkeys(entity.observations))
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedEntities]:
-            new = {name: plan.add_entity(name, kind) for name, kind in types.items()}
+            new = {name: plan.add_entity(name, kind, distinguish_case=distinguish_case) for name, kind in types.items()}
             given = {name: [(plan.observe(name, text), text) for text in texts[name]] for name in types}
 
             def report(stored: StoredWrite) -> CreatedEntities:
-                created, outcomes = [], []
-                for name, kind in types.items():
+                outcomes = []
+                said: dict[str, list[str]] = {}
+                for name in types:
                     added = [text for index, text in given[name] if index in stored.indexes]
+                    said.setdefault(plan.ids[name], []).extend(added)
                     word = "created" if new[name] else "merged" if added else "unchanged"
                     other = {"alias_of": plan.aliases.get(name), "did_you_mean": plan.did_you_mean(name)}
                     outcomes.append(EntityOutcome(name=name, outcome=word, added_observations=added, **other))
-                    if new[name]:
-                        created.append(Entity(name=name, entity_type=kind, observations=added))
-                for name, first in meant.items():
-                    told = plan.aliases.get(first) or plan.did_you_mean(first) or first
-                    outcome = EntityOutcome(name=name, outcome="merged", added_observations=[], did_you_mean=told)
-                    outcomes.append(outcome)
+                created = [
+                    Entity(name=name, entity_type=kind, observations=said[plan.ids[name]])
+                    for name, kind in types.items()
+                    if new[name]
+                ]
                 return CreatedEntities(created, outcomes)
 
             return report

@@ -2,7 +2,8 @@
 
 A page holds entities, and after the last of them relations, each in the order of arrival. It reports what it leaves
 out: how many, the next names, and the cursor of the next page. A cursor is a place in the order of arrival, so that a
-write between two pages moves nothing from one to the other.
+write between two pages moves nothing from one to the other. What words find comes in the order of its scores, which
+any write can change: there a cursor names the entity that comes next.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import regex
 
@@ -36,7 +37,9 @@ MAX_SORTED_ENDS = 100_000  # relations times their entities: Neo4j counts 1 KB f
 MAX_PARTS = 8
 MAX_PART_CHARACTERS = 40  # a part that is longer than any word asks too much of Lucene
 MAX_WALKED_NODES = 20_000  # to walk over the terms of so many, or to look at the texts of each, takes some 50 ms
+MAX_WORD_HITS = 1_000  # at least of so many the entities are in pages: a frequent word is in most of a large graph
 MAX_SOUGHT_HITS = 5_000  # of which each is looked at; for more, a walk is the smaller part
+WITH_WORDS = "ids-with-words"
 _MAX_INDENT = 5  # a line of a part begins with a line break, and at most four blanks more than its first line
 _AFTER_ALL_IDS = "\U0010ffff"
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
@@ -84,12 +87,16 @@ class EntityGraph:
 
 @dataclass(frozen=True)
 class PageStart:
-    """The first row of a page: an entity, `skip` of whose observations the page before gave, or a relation."""
+    """The first row of a page: an entity, `skip` of whose observations the page before gave, or a relation.
+
+    In a search `by_words`, the arrival of an entity is its index in the order of the scores.
+    """
 
     relations: bool = False
     arrival: int = -1
     id: str = ""
     skip: int = 0
+    by_words: bool = False
 
     @property
     def declared_id(self) -> str:
@@ -98,7 +105,7 @@ class PageStart:
 
     def cursor(self) -> str:
         """The place as an opaque text."""
-        values = [int(self.relations), self.arrival, self.id, self.skip]
+        values = [int(self.relations), self.arrival, self.id, self.skip, int(self.by_words)]
         return urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode().rstrip("=")
 
     @classmethod
@@ -107,14 +114,16 @@ class PageStart:
         if not cursor:
             return cls()
         try:
-            relations, arrival, identifier, skip = parse_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-            valid = all(type(value) is int and -1 <= value <= NO_ARRIVAL for value in (relations, arrival, skip))
+            values = parse_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+            relations, arrival, identifier, skip, by_words = values
+            numbers = (relations, arrival, skip, by_words)
+            valid = all(type(value) is int and -1 <= value <= NO_ARRIVAL for value in numbers)
             identifier.encode()
         except (binascii.Error, ValueError, TypeError, AttributeError):
             valid = False
         if not valid or not isinstance(identifier, str):
             raise MemoryGraphError("invalid cursor: give the one that the page before ended with, or leave it out")
-        return cls(bool(relations), arrival, identifier, max(skip, 0))
+        return cls(bool(relations), arrival, identifier, max(skip, 0), bool(by_words))
 
 
 class PageRequest:
@@ -148,7 +157,13 @@ class PageRequest:
         """A page of the entities that a text finds, and of the relations at them."""
         if not text:  # every text contains it
             return self.read_graph()
-        searches = (ChosenEntities.find(self, search) for search in search_queries(self.namespace, text))
+        # A page goes on with the search of the one before, also where that finds nothing more.
+        goes_on = self.start != PageStart()
+        searches = (
+            ChosenEntities.find(self, search)
+            for search in search_queries(self.namespace, text)
+            if not goes_on or (search["search"] == WITH_WORDS) == self.start.by_words
+        )
         return self.fill(next((found for found in searches if found.ids), ChosenEntities(self, [], [], [])))
 
     def fill(self, source: WholeGraph | ChosenEntities) -> EntityGraph:
@@ -161,7 +176,9 @@ class PageRequest:
         if not start.relations:
             rows = source.entities()
             name_bad_entities(rows)
-            following = page.add_entities(rows, start.skip, names_only=self._names_only)
+            # Where the first entity is gone since the page before, another one is in its place.
+            skip = start.skip if rows and rows[0]["id"] == start.id else 0
+            following = page.add_entities(rows, skip, names_only=self._names_only)
         if following is None and not self._names_only:
             relations = source.relations(start if start.relations else PageStart(relations=True))
             name_bad_relations(relations)
@@ -171,22 +188,28 @@ class PageRequest:
             # An overview is complete without observations and relations, but says how many there are.
             hidden_relations = source.left(PageStart(relations=True))[1] if self._names_only else 0
             hidden = {"observations": page.hidden, "relations": hidden_relations}
-            return replace(graph, left_out={key: count for key, count in hidden.items() if count})
+            counts = {key: count for key, count in hidden.items() if count}
+            return replace(graph, left_out={**counts, **source.not_found})
         entities_left, relations_left = source.left(following)
-        left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left}
-        room = (budget or 0) - count_tokens(as_json(graph.as_dict())) - MIN_TOKENS // 2
+        left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left, **source.not_found}
+        cursor = replace(following, by_words=source.by_words).cursor()
+        said = as_json({**graph.as_dict(), **source.not_found, "cursor": cursor})
+        room = (budget or 0) - count_tokens(said) - MIN_TOKENS // 2
         # A part of an entity counts as one that is left out.
         for row in [] if following.relations else rows[len(page.entities) - bool(following.skip) :]:
             room -= count_part(row["name"], 6)
             if room < 0:
                 break
             left_out.setdefault("names", []).append(row["name"])
-        return replace(graph, left_out=left_out, cursor=following.cursor())
+        return replace(graph, left_out=left_out, cursor=cursor)
 
 
 @dataclass(frozen=True)
 class WholeGraph:
     """All of a namespace: the entities that arrived one by one, and then those that ContextScript declared."""
+
+    by_words: ClassVar = False
+    not_found: ClassVar[Mapping[str, str]] = {}
 
     request: PageRequest
 
@@ -225,30 +248,40 @@ class WholeGraph:
 
 @dataclass(frozen=True)
 class ChosenEntities:
-    """Some entities in the order of `ids`, and the relations at them; the place of an entity is its index there."""
+    """Some entities in the order of `ids`, and the relations at them.
+
+    They are found `by_words`, or in the order of arrival. `not_found` says so where words may find more.
+    """
 
     request: PageRequest
     ids: Sequence[str]
     first_entities: list[dict[str, Any]]
     first_relations: list[dict[str, Any]]  # empty where there are more entities than `most_ends`
+    by_words: bool = False
+    not_found: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def find(cls, request: PageRequest, wanted: Mapping[str, Any]) -> ChosenEntities:
         """Find the entities of these `names`, or those of one of `search_queries`."""
         start = request.start
         relation = start if start.relations else PageStart()
+        most_word_hits = max(request.limit, MAX_WORD_HITS)
         [row] = request.read(
             "entities/open",
             wanted=wanted,
             most_nodes=MAX_WALKED_NODES,
             most_hits=MAX_SOUGHT_HITS,
-            start=MAX_ROWS if start.relations else max(start.arrival, 0),
+            most_word_hits=most_word_hits,
+            place=NO_ARRIVAL + 1 if start.relations else max(start.arrival, 0),
+            first="" if start.relations else start.id,
             arrival=relation.arrival,
             id=relation.id,
             limit=request.limit,
             most_ends=request.most_ends,
         )
-        return cls(request, row["ids"], row["entities"], row["relations"])
+        said = f"only the best {most_word_hits:,} hits of these words are looked at: more words tell them apart"
+        by_words, not_found = wanted.get("search") == WITH_WORDS, {"hits": said} if row["more"] else {}
+        return cls(request, row["ids"], row["entities"], row["relations"], by_words, not_found)
 
     def entities(self) -> list[dict[str, Any]]:
         """The rows of entities from the start of the page on."""
@@ -263,7 +296,8 @@ class ChosenEntities:
 
     def left(self, place: PageStart) -> tuple[int, int]:
         """The number of entities and of relations from a place on."""
-        entities = 0 if place.relations else len(self.ids) - max(place.arrival, 0)
+        first = (row["index"] for row in self.first_entities if row["id"] == place.id)
+        entities = 0 if place.relations else len(self.ids) - next(first, len(self.ids))
         start = place if place.relations else PageStart()
         [row] = self.request.read("entities/count-relations-of", ids=list(self.ids), arrival=start.arrival, id=start.id)
         return entities, row["relations"]
@@ -284,7 +318,7 @@ def search_queries(namespace: Namespace, text: str) -> Iterator[dict[str, Any]]:
     }
     words = lucene_query(text, namespace.name)
     if words is not None:
-        yield {"search": "ids-with-words", "terms": words}
+        yield {"search": WITH_WORDS, "terms": words}
 
 
 def index_query(namespace: Namespace, terms: Sequence[str]) -> str:
@@ -348,7 +382,10 @@ class PageFilling:
         self._budget = PageBudget(budget)
 
     def add_entities(self, rows: list[dict[str, Any]], skip: int, *, names_only: bool) -> PageStart | None:
-        """Add entities as long as they fit; returns the start of the next page, if one is left."""
+        """Add entities as long as they fit, and at least a part of one.
+
+        Returns the start of the next page, if one is left.
+        """
         for row in rows:
             place = PageStart(arrival=row["arrival"], id=row["id"], skip=skip)
             observations = row["observations"][skip:]
@@ -361,35 +398,57 @@ class PageFilling:
                 entity_type=as_text(row["entity_type"]),
                 observations=list(map(as_text, observations)),
             )
-            if not self._budget.take(entity.as_dict(), 4):
-                return place if self.entities else self.add_part(entity, place)
-            self.entities.append(entity)
+            if self._budget.take(entity.as_dict(), 4):
+                self.entities.append(entity)
+            elif self.entities:
+                return place
+            elif (shown := self.add_part(entity)) < len(observations):
+                return replace(place, skip=place.skip + shown)
         return None
 
-    def add_part(self, entity: Entity, place: PageStart) -> PageStart:
-        """Add a part of an entity that is too large for a page: at least one observation, or a part of it."""
-        self._budget.take(entity.model_copy(update={"observations": []}).as_dict(), 4)
+    def add_part(self, entity: Entity) -> int:
+        """Add what a page has room for of an entity that is too large for it: its name, and a part of its type.
+
+        Returns the number of observations in it: at least one, or a part of that, if there are any.
+        """
+        entity = entity.model_copy(update={"entity_type": shorten(entity.entity_type)})
+        fits = self._budget.take(entity.model_copy(update={"observations": []}).as_dict(), 4)
         shown: list[str] = []
-        for text in entity.observations:
+        for text in entity.observations if fits else ():
             if not self._budget.take(text, 8):
                 break
             shown.append(text)
         if not shown and entity.observations:
-            text = entity.observations[0]
-            kept = cut_tokens(text, max(self._budget.left, MIN_TOKENS // 2) // 2)
-            shown.append(f"{kept}… ({count_tokens(text[len(kept) :])} tokens left out)")
+            shown.append(shorten(entity.observations[0], max(self._budget.left, MIN_TOKENS // 2) // 2))
         self.entities.append(entity.model_copy(update={"observations": shown}))
-        return replace(place, skip=place.skip + max(1, len(shown)))
+        self._budget.use_up()
+        return len(shown)
 
     def add_relations(self, rows: list[dict[str, Any]]) -> PageStart | None:
-        """Add relations as long as they fit; returns the start of the next page, if one is left."""
+        """Add relations as long as they fit, and at least one where the page is empty.
+
+        Returns the start of the next page, if one is left.
+        """
         for row in rows:
             source, target, kind = (as_text(row[name]) for name in ("source", "target", "relation_type"))
             relation = Relation.model_construct(source=source, target=target, relation_type=kind)
             if not self._budget.take(relation.as_dict(), 4):
-                return PageStart(relations=True, arrival=row["arrival"], id=row["id"])
+                if self.entities or self.relations:
+                    return PageStart(relations=True, arrival=row["arrival"], id=row["id"])
+                relation = relation.model_copy(update={"relation_type": shorten(kind)})
+                self._budget.use_up()
             self.relations.append(relation)
         return None
+
+
+def shorten(text: str, tokens: int = MIN_TOKENS // 4) -> str:
+    """A text that is too long for its page, cut after some tokens, with the number of those that are left out.
+
+    >>> shorten("one two three", 2)
+    'one two… (1 tokens left out)'
+    """
+    kept = cut_tokens(text, tokens)
+    return text if kept == text else f"{kept}… ({count_tokens(text[len(kept) :])} tokens left out)"
 
 
 class PageBudget:
@@ -417,6 +476,11 @@ class PageBudget:
             return False
         self._tokens = self.left - cost
         return True
+
+    def use_up(self) -> None:
+        """Leave nothing for other parts."""
+        if self._tokens is not None:
+            self._tokens, self._uncounted = 0, None
 
     @property
     def left(self) -> int:

@@ -57,7 +57,7 @@ class ForeignFile:
             NotFoundError: there is none.
             MemoryGraphError: it is no text.
         """
-        return cls(read_script(path).removeprefix("\ufeff").split("\n"), str(path))
+        return cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), str(path))
 
     def problem(self, line: int, message: str, code: str, column: int = 1) -> Problem:
         """A problem at a line of the file."""

@@ -53,7 +53,7 @@ def read_prices(file: str | Path) -> Prices:
     """Read prices from a file: for each model the price of a million tokens of `input`, `output` and `cached_input`."""
     path = Path(file)
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
         given = parse_json(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise MemoryGraphError(

@@ -50,7 +50,7 @@ def fetch_missing(folder: Path, progress: DownloadProgress | None, lock: Lock, r
 
     from memorygraph.server.downloads import download
 
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o755, parents=True, exist_ok=True)  # also where new folders are everybody's to write
     try:
         with FileLock(folder.with_name(f"{folder.name}.lock"), timeout=WAIT_FOR_OTHER_INSTALLER_S):
             if wanted := not_genuine(folder, lock):

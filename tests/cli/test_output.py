@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -30,6 +33,8 @@ from memorygraph.cli.output import (
     to_json,
     whole_output,
 )
+from memorygraph.graph.schema import take_turn
+from memorygraph.scripts import open_script
 
 LINE = "x" * 99 + "\n"
 FIRST = LINE * (FIRST_CHARACTERS // len(LINE) + 1)
@@ -143,6 +148,61 @@ def test_a_table_that_nobody_reads_is_no_error() -> None:
     finished = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
     os.close(write)
     assert (finished.returncode, finished.stderr) == (0, b"")
+
+
+def run_in_shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command line of `memorygraph`, with what a shell does to its streams."""
+    return subprocess.run(
+        ["bash", "-c", command.replace("memorygraph", f"{sys.executable} -m memorygraph")],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("command", ["memorygraph browser --queries", "memorygraph check - --json < /dev/null"])
+def test_a_stdout_that_takes_no_more_is_said_as_such(command: str) -> None:
+    finished = run_in_shell(f"{command} > /dev/full")
+    assert (finished.returncode, "what is printed cannot be written to stdout" in finished.stderr) == (1, True)
+    assert "report" not in finished.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_command_goes_on_to_its_end_where_stderr_takes_no_more() -> None:
+    finished = run_in_shell("memorygraph check - 2> /dev/full < /dev/null")
+    assert finished.returncode == 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-"])
+def test_a_closed_stream_is_one_that_nobody_is_at(closed: str) -> None:
+    finished = run_in_shell(f"memorygraph check - --json {closed}")
+    assert (finished.returncode, "NoneType" in finished.stderr) == (0, False)
+
+
+def test_without_a_folder_for_temporary_files_that_is_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_get_default_tempdir", find_none)
+    with pytest.raises(MemoryGraphError, match="TMPDIR"), whole_output():
+        pass
+    with pytest.raises(MemoryGraphError, match="TMPDIR"), open_script("-"):
+        pass
+    with take_turn():
+        pass
+
+
+def test_a_table_on_a_terminal_keeps_each_of_many_columns() -> None:
+    parent, terminal = os.openpty()
+    with os.fdopen(terminal, "w", encoding="utf-8") as stdout, redirect_stdout(stdout):
+        print_table([f"c{number}" for number in range(40)], [list(range(40))])
+    shown = os.read(parent, 100_000).decode()
+    os.close(parent)
+    assert all(f"c{number}" in shown for number in range(40))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
@@ -393,3 +394,17 @@ def test_a_time_is_of_a_node_or_a_conversation_that_is_there_and_one(graph: Memo
         graph.expire("a", at=datetime.max.replace(tzinfo=timezone(-HOUR)))
     at = datetime(2999, 12, 31, 23, 59, tzinfo=UTC)
     assert graph.expire("a", at=at) == graph.expiry("a") == Expiry("a", at)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owner of this kind there")
+def test_what_expires_goes_also_for_a_client_whose_home_is_another_users(
+    graph: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.load('Node(node_id="due", name="due", data="");')
+    graph.expire("due", after=HOUR)
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    let_expire(graph)
+    with pytest.raises(NotFoundError):
+        graph.node("due")
+    assert graph.load('Node(node_id="due", name="anew", data="");').nodes_created == 1

@@ -14,6 +14,8 @@ from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 
 from memorygraph import MemoryGraph
 from memorygraph.mcp_server import build_server
+from memorygraph.mcp_server.wording import say_in_words_of_tools
+from memorygraph.runtime.permissions import refuse_scheme
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run, text_of
 
 # Written from the source of the servers: what each call answers, in this order, on an empty memory.
@@ -175,6 +177,25 @@ def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(graph
     run(work)
 
 
+def test_a_message_is_shown_with_its_place_and_its_id_and_not_with_what_it_calls_so_itself(graph: MemoryGraph) -> None:
+    numbered = {"role": "user", "content": "hi", "id": 17, "index": "first"}
+    graph.messages("talk").extend([numbered, {"role": "user", "content": "ho", "id": "msg_1"}])
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            shown = await call(client, "show_conversation", name="talk")
+            ids = [entry.id for entry in graph.messages("talk").entries()]
+            assert shown["messages"] == [
+                {"index": 0, "id": ids[0], "role": "user", "content": "hi"},
+                {"index": 1, "id": ids[1], "role": "user", "content": "ho"},
+            ]
+
+    run(work)
+
+
+NEEDS_A = "main agent { main func(input { a number }) { return 1 } }"
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
@@ -185,6 +206,7 @@ def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(graph
         ("neighbours", {"id": "nobody"}, "search_nodes and recall find what is there"),
         ("merge_entities", {"entity": "nobody", "into": "no one"}, "search_nodes and recall find what is there"),
         ("show_thought", {"name": "nobody"}, "list_thoughts shows them all"),
+        ("run_program", {"program": NEEDS_A, "input": {}}, "give it with `input`"),
     ],
 )
 def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any], said: str, graph: MemoryGraph) -> None:
@@ -193,9 +215,69 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
             await call(client, "create_entities", entities=[A])
             refused = await client.call_tool(tool, arguments)
             assert refused.is_error
-            assert text_of(refused).endswith(said)
+            told = text_of(refused).splitlines()[0]
+            assert told.endswith(said)
+            assert "--" not in told
 
     run(work)
+
+
+@pytest.mark.parametrize(
+    ("of_command_line", "of_tools"),
+    [
+        (
+            "the run has done its 2 steps of work; `run` allows more with --max-work",
+            "the run has done its 2 steps of work, and this server allows no more",
+        ),
+        (
+            "the graph has taken its 2 steps without an end; allow more with --max-steps",
+            "the graph has taken its 2 steps without an end; `max_steps` allows more, as far as this server does",
+        ),
+        (
+            refuse_scheme("sh", "the tool `T`", None),
+            "the tool `T` may not run commands, for nobody allowed it, and this server allows it to no program",
+        ),
+        (
+            refuse_scheme("http", "the tool `T`", ("example.org", 80)),
+            "the tool `T` may not reach example.org:80, for nobody allowed it, and this server allows it to no program",
+        ),
+        (
+            "once Neo4j works again, `memorygraph revisions --json` lists the load 7 if it was kept",
+            "once Neo4j works again, revisions lists the load 7 if it was kept",
+        ),
+    ],
+)
+def test_what_only_a_command_can_allow_is_not_offered_to_a_client(of_command_line: str, of_tools: str) -> None:
+    assert say_in_words_of_tools(of_command_line) == of_tools
+
+
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+def test_who_subscribed_hears_of_that_resource_until_unsubscribing_and_an_unknown_one_is_refused(
+    graph: MemoryGraph,
+) -> None:
+    heard: list[str] = []
+
+    async def hear(message: Any) -> None:
+        heard.append(str(getattr(getattr(message, "params", None), "uri", "")))
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph), mode="legacy", message_handler=hear) as client:
+            for refused in (client.session.subscribe_resource, client.session.unsubscribe_resource):
+                with pytest.raises(mcp.MCPError, match="there is no resource memory://nothing") as error:
+                    await refused("memory://nothing")
+                assert (error.value.code, error.value.data) == (-32602, {"uri": "memory://nothing"})
+            await client.session.subscribe_resource("memory://overview")
+            await client.session.subscribe_resource("memory://knowledge-graph")
+            await client.session.unsubscribe_resource("memory://overview")
+            await call(client, "create_entities", entities=[A])
+            await client.session.subscribe_resource("memory://overview")
+            await call(client, "create_entities", entities=[B])
+            with anyio.fail_after(10):
+                while len(heard) < 3:
+                    await anyio.sleep(0.01)
+
+    run(work)
+    assert heard == ["memory://knowledge-graph", "memory://knowledge-graph", "memory://overview"]
 
 
 def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph) -> None:

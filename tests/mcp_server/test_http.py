@@ -10,16 +10,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import click
 import httpx2
 import mcp
 import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.bearer_tokens import read_tokens
+from memorygraph.cli.serve import parse_token
+from memorygraph.graph.connection import Connection
 from memorygraph.mcp_server import build_app, build_server, choose_tools
 from memorygraph.mcp_server.http import MAX_BODY_BYTES, listen
+from memorygraph.mcp_server.server import NamespaceGraphs
 from memorygraph.mcp_server.tools import TOOLS
-from tests.mcp_server.clients import HttpServer, call, over_http, run
+from tests.mcp_server.clients import HttpServer, Server, call, over_http, run
 
 _INITIALIZE = {
     "jsonrpc": "2.0",
@@ -167,6 +171,66 @@ def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> Non
     run(work)
 
 
+@pytest.mark.parametrize(
+    ("given", "token"),
+    [("people=abc", "abc"), ("people=q83vEjRWeJA=", "q83vEjRWeJA="), ("people=q83vEjRWeA==", "q83vEjRWeA==")],
+)
+def test_a_token_on_the_command_line_may_end_in_equals_signs(given: str, token: str) -> None:
+    assert parse_token(given) == (token, "people")
+
+
+@pytest.mark.parametrize("given", ["abc", "abc=", "abc==", "=abc", "", "people=a=b", "a=people=b=="])
+def test_a_token_on_the_command_line_without_a_namespace_or_with_two_readings_is_refused(given: str) -> None:
+    with pytest.raises(click.UsageError, match="--token takes NAMESPACE=TOKEN"):
+        parse_token(given)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "memory.example.org"}, 404),
+        ({"host": "MEMORY.example.org:8000"}, 404),
+        ({"host": "memory.example.org", "origin": "https://Memory.Example.Org"}, 404),
+        ({"host": "memory.example.com"}, 421),
+        ({"host": "memory.example.org", "origin": "https://memory.example.com"}, 403),
+    ],
+    ids=str,
+)
+def test_hosts_are_compared_without_case(graph: MemoryGraph, headers: dict[str, str], status: int) -> None:
+    app = build_app(graph, allowed_hosts=["Memory.Example.ORG"])
+    sent: list[Any] = []
+
+    async def work() -> None:
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+        scope = {"type": "http", "method": "GET", "path": "/other", "query_string": b"", "headers": raw}
+        await app(scope, receive, send)
+
+    run(work)
+    assert sent[0]["status"] == status
+
+
+def test_the_graph_of_a_namespace_is_kept_with_its_embedding_model(graph: MemoryGraph, other: MemoryGraph) -> None:
+    graphs = NamespaceGraphs()
+    first, second = graphs.find(graph, "a"), graphs.find(graph, "b")
+    assert (first.namespace, second.namespace) == ("a", "b")
+    assert graphs.find(graph, "a") is first
+    assert graphs.find(other, "a") is first  # of the same connection
+
+
+def test_the_graphs_of_a_connection_that_is_gone_are_made_anew(graph: MemoryGraph, server: Server) -> None:
+    graphs = NamespaceGraphs()
+    first = graphs.find(graph, "a")
+    with MemoryGraph(Connection(*server), graph.namespace) as opened_anew:
+        assert graphs.find(opened_anew, "a") is not first
+        assert graphs.find(opened_anew, "a").connection is opened_anew.connection
+
+
 def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.touch(mode=0o600)
@@ -174,6 +238,14 @@ def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: P
     assert read_tokens(path) == {"abc": "my team", "def": "other"}
     path.write_text('{"team": "abc"}')
     assert read_tokens(path) == {"abc": "team"}
+
+
+def test_the_mark_with_which_editors_begin_utf_8_is_no_part_of_a_file_of_tokens(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.touch(mode=0o600)
+    for text in ("# tokens of clients\nteam abc\n", "team abc", '{"team": "abc"}'):
+        path.write_text(text, "utf-8-sig")
+        assert read_tokens(path) == {"abc": "team"}
 
 
 @pytest.mark.parametrize("text", ["", "one", "a t\nb t", "{", '{"a": 1}', "[]x"])

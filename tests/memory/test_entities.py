@@ -349,6 +349,21 @@ def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
     assert mem.revision() == 4
 
 
+def test_a_lost_acknowledgement_of_names_in_two_cases_is_resolved_with_the_same_answer(
+    mem: Memory, server: tuple[str, tuple[str, str] | None]
+) -> None:
+    with _LostOnce(*server) as connection:
+        created, outcomes = Entities(Namespace(connection, mem.graph.namespace)).create(
+            [entity("May", "x"), entity("may", "y"), entity("B", "z")]
+        )
+    assert created == [entity("May", "x", "y"), entity("B", "z")]
+    assert [(each.outcome, each.added_observations, each.did_you_mean) for each in outcomes] == [
+        ("created", ["x"], None),
+        ("merged", ["y"], "May"),
+        ("created", ["z"], None),
+    ]
+
+
 def _pages(read: Callable[[str | None], EntityGraph]) -> tuple[list[Entity], list[Relation], int]:
     entities, relations, pages, cursor = [], [], 0, None
     while True:
@@ -356,6 +371,7 @@ def _pages(read: Callable[[str | None], EntityGraph]) -> tuple[list[Entity], lis
         entities += page.entities
         relations += page.relations
         pages += 1
+        assert page.cursor is None or page.cursor != cursor  # what does not fit is no reason to stay where we are
         cursor = page.cursor
         if cursor is None:
             return entities, relations, pages
@@ -405,12 +421,123 @@ def test_an_entity_that_is_larger_than_a_page_is_read_in_parts(mem: Memory) -> N
     assert cut.endswith("tokens left out)")
 
 
+@pytest.mark.parametrize("search", [False, True])
+@pytest.mark.parametrize("names_only", [False, True])
+def test_what_is_larger_than_a_page_is_a_page_of_its_own(mem: Memory, names_only: bool, search: bool) -> None:
+    long = "신경망 번역 " * 200
+    mem.create(entity(long, kind="kind"), entity("kind"), entity("B", kind="kind " * 2000), entity("C", kind="kind"))
+    mem.relate(relation(long, "cites", long), relation("B", "cites " * 2000, "B"), relation("C", "cites", "C"))
+    options: dict[str, Any] = {"max_tokens": 200, "names_only": names_only}
+
+    def read(cursor: str | None) -> EntityGraph:
+        many = Entities(mem.where)
+        page = many.search("kind", cursor=cursor, **options) if search else many.read_graph(cursor=cursor, **options)
+        assert [each for each in page.entities if each.name == long] in ([], page.entities)
+        return page
+
+    entities, relations, _ = _pages(read)
+    assert [each.name for each in entities] == [long, "kind", "B", "C"]
+    assert entities[2].entity_type.endswith(" tokens left out)")
+    assert [each.source for each in relations] == ([] if names_only else [long, "B", "C"])
+    assert names_only or relations[1].relation_type.endswith(" tokens left out)")
+
+
 def test_an_overview_has_the_names_and_says_what_it_hides(mem: Memory) -> None:
     mem.create(entity("A", "x", "y"), entity("B"))
     mem.relate(relation("A", "r", "B"))
     found = Entities(mem.where).read_graph(names_only=True, max_tokens=1000)
     assert [(each.name, each.observations) for each in found.entities] == [("A", []), ("B", [])]
     assert found.left_out == {"observations": 2, "relations": 1}
+
+
+FINDING: dict[str, Callable[[Entities, dict[str, Any]], EntityGraph]] = {
+    "all": lambda many, options: many.read_graph(**options),
+    "by a text": lambda many, options: many.search("obsolete", **options),
+    "by words": lambda many, options: many.search("obsolete zebra", **options),
+    "by names": lambda many, options: many.open([f"E{number:02}" for number in range(40)], **options),
+}
+
+
+@pytest.mark.parametrize("finding", FINDING)
+@pytest.mark.parametrize("declared", [False, True])
+def test_nothing_is_passed_over_when_what_a_page_showed_is_deleted(mem: Memory, finding: str, declared: bool) -> None:
+    names = [f"E{number:02}" for number in range(40)]
+    if declared:
+        mem.graph.load("".join(f'Node(node_id="{name}", name="{name}", data="obsolete");' for name in names))
+    else:
+        mem.create(*(entity(name, "obsolete") for name in names))
+    shown: list[str] = []
+
+    def read(cursor: str | None) -> EntityGraph:
+        page = FINDING[finding](Entities(mem.where), {"max_tokens": 500, "cursor": cursor})
+        left = [each.name for each in page.entities if each.name not in shown]
+        assert page.left_out.get("entities", 0) == len(names) - len(shown) - len(left)
+        shown.extend(left)
+        Entities(mem.where).delete(left)
+        return page
+
+    _pages(read)
+    assert shown == names
+    assert mem.read()["entities"] == []
+
+
+@pytest.mark.parametrize("finding", FINDING)
+def test_a_page_begins_after_the_last_one_also_where_its_first_entity_is_gone(mem: Memory, finding: str) -> None:
+    names = [f"E{number:02}" for number in range(40)]
+    mem.create(*(entity(name, "obsolete", "very") for name in names))
+    options: dict[str, Any] = {"max_tokens": 500}
+    first = FINDING[finding](Entities(mem.where), options)
+    [gone] = names[len(first.entities) : len(first.entities) + 1]
+    Entities(mem.where).delete([gone])
+    following = FINDING[finding](Entities(mem.where), {**options, "cursor": first.cursor})
+    assert following.entities[0] == entity(names[len(first.entities) + 1], "obsolete", "very")
+
+
+@pytest.mark.parametrize("finding", FINDING)
+def test_of_an_entity_that_follows_one_that_was_shown_in_part_all_is_shown(mem: Memory, finding: str) -> None:
+    mem.create(entity("E00", *(f"obsolete {number} " * 20 for number in range(20))), entity("E01", "obsolete", "very"))
+    first = FINDING[finding](Entities(mem.where), {"max_tokens": 500})
+    assert [each.name for each in first.entities] == ["E00"]
+    Entities(mem.where).delete(["E00"])
+    following = FINDING[finding](Entities(mem.where), {"max_tokens": 500, "cursor": first.cursor})
+    assert following.entities == [entity("E01", "obsolete", "very")]
+
+
+def test_a_search_by_a_text_that_finds_nothing_more_does_not_go_on_by_words(mem: Memory) -> None:
+    mem.create(*(entity(f"E{number:02}", "green tea") for number in range(40)), entity("F", "tea"))
+    first = Entities(mem.where).search("green tea", max_tokens=500)
+    Entities(mem.where).delete([f"E{number:02}" for number in range(40)])
+    following = Entities(mem.where).search("green tea", max_tokens=500, cursor=first.cursor)
+    assert (following.entities, following.cursor) == ([], None)
+
+
+@pytest.mark.parametrize("max_tokens", [500, 2000])
+def test_the_pages_of_a_search_by_words_have_all_that_it_finds(mem: Memory, max_tokens: int) -> None:
+    mem.create(*(entity(f"Person {number}", "likes tea") for number in range(120)))
+    entities, _, _ = _pages(
+        lambda cursor: Entities(mem.where).search("tea zebra", max_tokens=max_tokens, cursor=cursor)
+    )
+    assert sorted(each.name for each in entities) == sorted(f"Person {number}" for number in range(120))
+    first = Entities(mem.where).search("tea zebra", max_tokens=max_tokens)
+    assert first.left_out["entities"] == 120 - len(first.entities)
+    assert "hits" not in first.left_out
+
+
+def test_a_search_by_words_that_does_not_look_at_all_hits_says_so(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "MAX_WORD_HITS", 30)
+    mem.create(*(entity(f"Person {number}", "likes tea") for number in range(60)))
+    told = []
+
+    def read(cursor: str | None) -> EntityGraph:
+        page = Entities(mem.where).search("tea zebra", max_tokens=500, cursor=cursor)
+        assert count_tokens(as_json(page.as_dict())) <= 500
+        told.append(page.left_out.get("hits"))
+        return page
+
+    entities, _, _ = _pages(read)
+    assert len(entities) == 30
+    assert set(told) == {"only the best 30 hits of these words are looked at: more words tell them apart"}
+    assert len(Entities(mem.where).search("tea zebra").entities) == 60
 
 
 @pytest.mark.parametrize("cursor", ["x", "WzFd", "bnVsbA", "é", "WzAsMSwiXHVkODAwIiwwXQ", "W10" * 1000, "[" * 9000])

@@ -125,6 +125,15 @@ def test_code_within_a_line_and_code_that_is_not_closed_hide_nothing(graph: Memo
     }
 
 
+def test_notes_with_the_line_ends_of_windows_are_the_same_notes(graph: MemoryGraph, tmp_path: Path) -> None:
+    text = "---\ntitle: Ada\n---\nFirst line\nand second.\n\n- [fact] likes tea\n"
+    for ends in ("\n", "\r\n"):
+        (tmp_path / "ada.md").write_text(text, newline=ends)
+        graph.import_memory(tmp_path, "basic-memory")
+    [ada] = graph.entities.read_graph().entities
+    assert ada.observations == ["First line\nand second.", "[fact] likes tea"]
+
+
 @pytest.mark.parametrize(
     ("form", "text", "place", "code"),
     [

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from memorygraph import ConflictError, MemoryGraph, NotFoundError
 from memorygraph.graph.connection import Connection
-from memorygraph.memory.entities import CreatedEntities
+from memorygraph.memory import entities as entities_module
+from memorygraph.memory.entities import MAX_PLANNED_ROWS, CreatedEntities
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from tests.examples import FEWEST_GRAPHS, examples
 from tests.memory.recalling import learn, say
@@ -472,6 +473,36 @@ def test_case_is_distinguished_where_that_is_asked_for(graph: MemoryGraph) -> No
     created = graph.entities.create([entity("may", kind="month")], distinguish_case=True)
     assert [each.outcome for each in created.outcomes] == ["created"]
     assert {each.name for each in graph.entities.open(["May", "may"]).entities} == {"May", "may"}
+
+
+def test_names_of_one_request_that_differ_in_case_only_are_stored_once(graph: MemoryGraph) -> None:
+    created, outcomes = graph.entities.create([entity("May", "is a person"), entity("may", "is a month")])
+    assert [(each.name, each.observations) for each in created] == [("May", ["is a person", "is a month"])]
+    assert [(each.name, each.outcome, each.added_observations, each.did_you_mean) for each in outcomes] == [
+        ("May", "created", ["is a person"], None),
+        ("may", "merged", ["is a month"], "May"),
+    ]
+    assert [each.name for each in graph.entities.read_graph().entities] == ["May"]
+
+
+@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+@pytest.mark.parametrize("distinguish_case", [False, True])
+def test_entities_that_are_stored_in_both_cases_keep_what_is_said_of_each(
+    graph: MemoryGraph, distinguish_case: bool, planned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+    graph.entities.create([entity("May"), entity("may")], distinguish_case=True)
+    said_of_both = [entity("May", "is a person"), entity("may", "is a month")]
+    created = graph.entities.create(said_of_both, distinguish_case=distinguish_case)
+    assert [(each.outcome, each.did_you_mean) for each in created.outcomes] == [("merged", None)] * 2
+    assert graph.entities.open(["May", "may"]).entities == said_of_both
+
+
+def test_of_a_name_and_the_stored_one_in_another_case_the_stored_one_is_no_mistake(graph: MemoryGraph) -> None:
+    graph.entities.create([entity("May")])
+    created = graph.entities.create([entity("MAY", "is a name"), entity("May", "is a person")])
+    assert [(each.name, each.did_you_mean) for each in created.outcomes] == [("MAY", "May"), ("May", None)]
+    assert said(graph, "May")[0] == {"is a name", "is a person"}
 
 
 def test_an_unknown_name_is_answered_with_the_one_in_another_case(graph: MemoryGraph) -> None:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import neo4j
 import pytest
@@ -21,6 +21,7 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection
+from memorygraph.home import is_own_home, own_folder
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.server import admin_tool, launch, settings
@@ -265,6 +266,19 @@ def test_no_journal_and_no_record_is_kept_in_the_home_of_another_user(
     os.chown(tmp_path, OTHER_USER, OTHER_USER)
     with pytest.raises(ConnectionError, match="belongs to another user"):
         keep()
+
+
+def test_a_home_that_this_user_may_not_look_at_says_to_name_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **options: bool) -> NoReturn:
+        raise PermissionError
+
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path))
+    monkeypatch.setattr(Path, "stat", refuse)
+    with pytest.raises(ConnectionError, match=r"may not look at.*MEMORYGRAPH_HOME"):
+        own_folder("records")
+    assert not is_own_home()
 
 
 @needs_root
