@@ -12,13 +12,13 @@
 // Without a vector its two lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a
 // message that was said in other conversations too, the one that was asked for is named, or the first. What raw Cypher
 // has stored as a weight, and is none, counts as 1.0.
-// What a filter leaves out leads on to what fits: so each index is asked twice where there is one, for what fits, and for
-// all there is as it would be without; what is in both lists counts once, by its better place. Of the steps of a hit with
-// many of them, the heaviest count.
+// What a filter leaves out can lead on to what fits: then each index is asked twice, for what fits, and for all there is as
+// it would be without; what is in both lists counts once, by its better place. Of the steps of a hit with many of them,
+// the heaviest count.
 // Parameters: namespace, message_terms, alias_terms (Lucene queries made by memorygraph.memory.words; a list of them for
-// messages), node_searches [{terms, options, kind, verb}], vectors (none, or one), model (`` without a vector), depth, message_depth, roles (`weights`, one for each that counts
-// more or less, `near`, the same of nearness, `asked`, null where roles do not count, and `wishes`, how those are
-// worded), wish (how much they count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many
+// messages), node_searches [{terms, options, kind, verb}], vectors (none, or one), model (`` without a vector), depth,
+// message_depth, roles (`weights`, one for each that counts more or less, `near`, the same of nearness, `asked`, null
+// where roles do not count, and `wishes`, how those are worded), wish (how much they count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many
 // are named of an observation), and the filters as memorygraph.memory.filters makes them: filters (conversation, since,
 // until, facets, kind, verb), vector_filters, vector_depth, verb_depth, times, role_range, speaker_range,
 // homes. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each type of a

@@ -111,8 +111,8 @@ class RecallFilter:
         """Whether any hit of a kind, `node` or `message`, can fit."""
         return not (self.of_messages if kind == "node" else self.of_nodes)
 
-    def searches(self, namespace: str, messages: str, nodes: str, depth: int, *, steps: bool) -> dict[str, Any]:
-        """What each index is asked: for what fits and, with steps, for what leads on to it.
+    def searches(self, namespace: str, messages: str, nodes: str, depth: int, *, leads: bool) -> dict[str, Any]:
+        """What each index is asked: for what fits and, with `leads`, for what can lead on to it.
 
         `messages` and `nodes` are the terms without a filter; `depth` is how many nodes count.
         """
@@ -131,7 +131,7 @@ class RecallFilter:
             "node_searches": [{"terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None}],
             "vector_filters": ["none"],
         }
-        return {name: [*fitting[name], *(each if steps or not fitting[name] else [])] for name, each in every.items()}
+        return {name: [*fitting[name], *(each if leads or not fitting[name] else [])] for name, each in every.items()}
 
     def message_tokens(self, namespace: str) -> list[str]:
         """The words of the index that a message must have."""

@@ -75,6 +75,7 @@ NEVER = 1000.0  # a score that no hit reaches
 # assistant for what it was asked.
 ROLES: dict[str, Any] = {"weights": {"user": 2.0}, "near": {"user": 1.2}, "asked": 0.5}
 NO_ROLES: dict[str, Any] = {"weights": {}, "near": {}, "asked": None}
+SEARCHES = ("message_terms", "node_searches", "vector_filters")  # parameters: what each index is asked
 WISH = 1.5  # how much a message counts by its words where a user states a wish
 CHOICE = 5  # how many times as many hits are read as are asked for, where they are spread over sessions
 ANSWERED = 0.5  # how much a message of an assistant counts for an order
@@ -227,6 +228,12 @@ def recall_hits(
     """The nodes and messages of a namespace that a text brings to mind; any text is a valid question."""
     query = recall_query(namespace, text, embedder=embedder, **options)
     rows = read_rows(namespace, query) if query else []
+    if query and len(rows) < query.parameters["limit"]:
+        # To look for what leads on takes half as long again, so that is done where too little fits by itself.
+        leading = recall_query(namespace, text, leads=True, **options)
+        searches = {name: leading.parameters[name] for name in SEARCHES} if leading else {}
+        if any(query.parameters[name] != asked for name, asked in searches.items()):
+            rows = read_rows(namespace, replace(query, parameters={**query.parameters, **searches}))
     found: list[RecallHit] = []
     with naming_bad_elements() as check:
         for row in rows:
@@ -278,9 +285,10 @@ def recall_query(
     steps: bool = True,
     roles: bool = True,
     intent: bool = True,
+    leads: bool = False,
     **filters: Unpack[FilterOptions],
 ) -> Query | None:
-    """The query of a recall, or None for a text without words."""
+    """The query of a recall, or None for a text without words; with `leads` a filter keeps nothing from leading on."""
     filtered = RecallFilter.of(filters)
     words = words_of(text)
     wanted = find_intent(text) if intent else None
@@ -305,7 +313,7 @@ def recall_query(
         **vector_parameters(embedder, meant),
         **fusion_parameters(limit, steps=steps),
         **filtered.parameters(namespace.name, depth),
-        **filtered.searches(namespace.name, message_terms, node_terms, depth, steps=steps),
+        **filtered.searches(namespace.name, message_terms, node_terms, depth, leads=leads and steps),
     )
 
 
