@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -114,7 +115,7 @@ def begin_import(transaction: NamespaceTransaction, program: str) -> int:
         values = {} if kind == KEYLESS else {"kind": kind, "after": ""}
         if kind != "Namespace" and transaction.run(query, **values)[0]["count"]:
             name = transaction.namespace.name
-            empty = f"drop this one (`memorygraph namespaces drop {name}`)"
+            empty = f"drop this one (`memorygraph namespaces drop {shlex.quote(name)}`)"
             if kind == KEYLESS:
                 empty = "delete the nodes of this one with raw Cypher, which made them: a drop leaves them"
             raise ConflictError(
