@@ -115,6 +115,17 @@ def join_halves(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def join_halves_within(document: Any) -> Any:
+    r"""Make a JSON document whose texts can all be encoded.
+
+    >>> join_halves_within({"content": ["\ud83d\ude00", 1]})
+    {'content': ['😀', 1]}
+    """
+    text = json.dumps(document, ensure_ascii=False)
+    joined = join_halves(text)
+    return document if joined is text else parse_stored_json(joined)
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 

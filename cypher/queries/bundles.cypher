@@ -166,9 +166,10 @@ ELSE {
 };
 
 // name: nodes
-// All nodes of one kind, with everything that they have: `properties` are pairs, and `times` the points in time among them, as
-// texts. The driver makes no difference between the offset Z and the zone UTC, and a point in time takes it longer than all
-// the rest of a node. A passage is in the `conversations` of its message. Parameters: namespace, kind, after.
+// All nodes of one kind, with everything that they have: `properties` are pairs, and `times` the dates and the times among
+// them, each with its type and as text. The driver has no years before 1, nor offsets with seconds, makes no difference
+// between the offset Z and the zone UTC, and a point in time takes it longer than all the rest of a node. A passage is in the
+// `conversations` of its message. Parameters: namespace, kind, after.
 CYPHER 25
 CALL () {
   RETURN null AS node // include: bundles/in-order
@@ -176,10 +177,11 @@ CALL () {
 RETURN labels(node) AS labels,
        CASE WHEN node:Passage THEN head([(message:Message)-[:PASSAGE]->(node) | message.conversations])
             ELSE node.conversations END AS conversations,
-       [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' |
+       [key IN keys(node) WHERE NOT valueType(node[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
         [key, node[key]]] AS properties,
-       [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
-        [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
+       [key IN keys(node) WHERE valueType(node[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
+        [key, valueType(node[key]),
+         CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN toStringList(node[key])
               ELSE toString(node[key]) END]] AS times;
 
 // name: relationships
@@ -192,10 +194,11 @@ CALL () {
 MATCH (node)-[relationship]->(end)
 WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
 RETURN type(relationship) AS type,
-       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
         [key, relationship[key]]] AS properties,
-       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
-        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
+       [key IN keys(relationship) WHERE valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
+        [key, valueType(relationship[key]),
+         CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN toStringList(relationship[key])
               ELSE toString(relationship[key]) END]] AS times,
        labels(node) AS source_labels,
        CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
@@ -209,10 +212,11 @@ RETURN type(relationship) AS type,
 MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
 USING INDEX relationship:EDGE(namespace, id)
 WHERE relationship.id IS NOT NULL
-RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
         [key, relationship[key]]] AS properties,
-       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
-        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
+       [key IN keys(relationship) WHERE valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
+        [key, valueType(relationship[key]),
+         CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN toStringList(relationship[key])
               ELSE toString(relationship[key]) END]] AS times,
        labels(node) AS source_labels,
        CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
@@ -227,10 +231,11 @@ ORDER BY relationship.namespace, relationship.id;
 MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
 USING INDEX relationship:EDGE(namespace, id)
 WHERE relationship.id >= $after
-RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
         [key, relationship[key]]] AS properties,
-       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
-        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
+       [key IN keys(relationship) WHERE valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
+        [key, valueType(relationship[key]),
+         CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN toStringList(relationship[key])
               ELSE toString(relationship[key]) END]] AS times,
        labels(node) AS source_labels,
        CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
@@ -261,10 +266,11 @@ CALL () {
   RETURN null AS node // include: bundles/each-keyless
 }
 RETURN elementId(node) AS element, labels(node) AS labels,
-       [key IN keys(node) WHERE NOT valueType(node[key]) CONTAINS 'ZONED DATETIME' |
+       [key IN keys(node) WHERE NOT valueType(node[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
         [key, node[key]]] AS properties,
-       [key IN keys(node) WHERE valueType(node[key]) CONTAINS 'ZONED DATETIME' |
-        [key, CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN [time IN node[key] | toString(time)]
+       [key IN keys(node) WHERE valueType(node[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
+        [key, valueType(node[key]),
+         CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN toStringList(node[key])
               ELSE toString(node[key]) END]] AS times,
        COUNT { (node)--() } AS degree;
 
@@ -277,10 +283,11 @@ CALL () {
 MATCH (node)-[relationship]->(end)
 WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
 RETURN type(relationship) AS type,
-       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
+       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
         [key, relationship[key]]] AS properties,
-       [key IN keys(relationship) WHERE valueType(relationship[key]) CONTAINS 'ZONED DATETIME' |
-        [key, CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN [time IN relationship[key] | toString(time)]
+       [key IN keys(relationship) WHERE valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
+        [key, valueType(relationship[key]),
+         CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN toStringList(relationship[key])
               ELSE toString(relationship[key]) END]] AS times,
        labels(node) AS source_labels,
        CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
@@ -327,15 +334,31 @@ OPTIONAL MATCH (checkpoint:Checkpoint {namespace: $namespace, program: $program}
 RETURN checkpoint.statements AS stored;
 
 // name: set-namespace
-// What the namespace itself has. Parameters: namespace, labels, properties.
+// What the namespace itself has. Parameters: namespace, rows (one, as of create-nodes).
+UNWIND $rows AS row
 MATCH (namespace:Namespace {name: $namespace})
-SET namespace = $properties, namespace:$($labels);
+SET namespace = row.properties, namespace:$(row.labels)
+FOREACH (time IN row.times |
+  FOREACH (values IN [CASE time.type
+      WHEN 'date' THEN [text IN time.texts | date(text)]
+      WHEN 'time' THEN [text IN time.texts | time(text)]
+      WHEN 'localdatetime' THEN [text IN time.texts | localdatetime(text)]
+      ELSE [text IN time.texts | datetime(text)] END] |
+    SET namespace[time.key] = CASE WHEN time.several THEN values ELSE values[0] END));
 
 // name: create-nodes
-// Parameters: namespace, rows [{labels, properties}].
+// `times` are those that the driver has no values for, as texts. Parameters: namespace, rows [{labels, properties, times
+// [{key, type, texts, several (whether the property is a list)}]}].
 UNWIND $rows AS row
 CREATE (node)
-SET node = row.properties, node.namespace = $namespace, node:$(row.labels);
+SET node = row.properties, node.namespace = $namespace, node:$(row.labels)
+FOREACH (time IN row.times |
+  FOREACH (values IN [CASE time.type
+      WHEN 'date' THEN [text IN time.texts | date(text)]
+      WHEN 'time' THEN [text IN time.texts | time(text)]
+      WHEN 'localdatetime' THEN [text IN time.texts | localdatetime(text)]
+      ELSE [text IN time.texts | datetime(text)] END] |
+    SET node[time.key] = CASE WHEN time.several THEN values ELSE values[0] END));
 
 // name: find-ends
 // Which nodes have these keys, in one row: [[kind, key, element]]. Parameters: namespace, ends (of each kind a list of keys).
@@ -472,12 +495,20 @@ CALL () {
 RETURN collect([kind, key, element]) AS found;
 
 // name: create-relationships
-// Parameters: namespace, rows [{source, target (elements, as find-ends returns them), type, properties}].
+// Parameters: namespace, rows [{source, target (elements, as find-ends returns them), type, properties, times (as
+// of create-nodes)}].
 UNWIND $rows AS row
 MATCH (source) WHERE elementId(source) = row.source AND $namespace IN [source.namespace, source.name]
 MATCH (target) WHERE elementId(target) = row.target AND $namespace IN [target.namespace, target.name]
 CREATE (source)-[relationship:$(row.type)]->(target)
-SET relationship = row.properties;
+SET relationship = row.properties
+FOREACH (time IN row.times |
+  FOREACH (values IN [CASE time.type
+      WHEN 'date' THEN [text IN time.texts | date(text)]
+      WHEN 'time' THEN [text IN time.texts | time(text)]
+      WHEN 'localdatetime' THEN [text IN time.texts | localdatetime(text)]
+      ELSE [text IN time.texts | datetime(text)] END] |
+    SET relationship[time.key] = CASE WHEN time.several THEN values ELSE values[0] END));
 
 // name: forget-namespace
 // A bundle of a namespace that was never written to leaves no trace. Parameters: namespace.

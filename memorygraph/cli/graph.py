@@ -12,7 +12,7 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_ids, complete_namespaces
 from memorygraph.cli.forgetting import report_expired
-from memorygraph.cli.settings import Settings, report_from_graph
+from memorygraph.cli.settings import Settings, namespace_option, report_from_graph
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
 from memorygraph.json_text import parse_json
 from memorygraph.sentences import count_of, counted
@@ -57,7 +57,7 @@ def parameter(text: str) -> tuple[str, Any]:
     if not separator or not name:
         raise click.BadParameter(f"{text!r} is not of the form key=value")
     try:
-        return name, parse_json(value)
+        return name, parse_json(value, strict=True)
     except ValueError:
         return name, value
 
@@ -278,7 +278,7 @@ def merge_command(graph: MemoryGraph, *, merged: str, into: str, dry_run: bool) 
     revision = done.report.revision
     output.say(
         f"{done.merged.id} is {done.into.id} ({done.into.label}) now; revision {revision} of namespace "
-        f"{done.report.namespace}, which `memorygraph undo {revision}` takes back"
+        f"{done.report.namespace}, which `memorygraph{namespace_option()} undo {revision}` takes back"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain
@@ -13,7 +14,7 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
-from memorygraph.cli.settings import Settings, combine
+from memorygraph.cli.settings import Settings, combine, namespace_option
 from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop
 from memorygraph.errors import ConnectionError, MemoryGraphError, Problem, ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -319,6 +320,7 @@ def print_report(report: LoadReport) -> None:
     )
     output.print_counts(report)
     if LANGUAGES[report.language].runner and report.file:
-        output.say(f"it is run by its name: memorygraph run --stored {Path(report.file).stem}")
+        name = shlex.quote(Path(report.file).stem)
+        output.say(f"it is run by its name: memorygraph{namespace_option()} run --stored {name}")
     if report.resumed_after:
         output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")

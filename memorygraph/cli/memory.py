@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.settings import Settings, combine, report_from_graph
+from memorygraph.cli.settings import combine, namespace_option, report_from_graph
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of, counted
@@ -211,12 +211,6 @@ def say_proposal(proposed: str, how: str) -> None:
     # It is never part of a command to paste: a text that was obeyed could break out of its quotes.
     output.say(f"\nproposed by the model, and not done, since it was not recalled for this:\n{proposed.strip()}")
     output.say(f"To do it, {how}")
-
-
-def namespace_option() -> str:
-    """The option that names the namespace in a command, as it was given."""
-    settings: Settings = click.get_current_context().obj
-    return f" -n {settings.namespace}" if settings.namespace else ""
 
 
 @click.command("chat")

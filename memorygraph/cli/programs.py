@@ -386,7 +386,7 @@ def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> An
     """The JSON value of an argument, or of the file that it names after `@`; with `or_text` any other text as it is."""
     text = read_script(given[1:]).removeprefix("\ufeff") if given.startswith("@") else given
     try:
-        return parse_json(text)
+        return parse_json(text, strict=or_text)
     except ValueError as error:
         if or_text:
             return text

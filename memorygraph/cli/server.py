@@ -6,6 +6,7 @@ Nothing heavy is imported before a command runs.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
@@ -170,7 +171,7 @@ def examine_stored(settings: Settings, *, fix: bool) -> bool:
         return not broken
     if mended is not None:
         for report in mended.removed:
-            undo = f"`memorygraph -n {report.namespace} undo {report.revision}` brings them back"
+            undo = f"`memorygraph -n {shlex.quote(report.namespace)} undo {report.revision}` brings them back"
             output.say(f"removed {report.nodes_deleted} leftovers of namespace {report.namespace}: {undo}")
         output.say(f"a search finds {mended.indexed} more nodes")
     for each in broken:

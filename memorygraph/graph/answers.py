@@ -33,6 +33,16 @@ def answer_properties(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
+def conversation_properties(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The model and the length in metadata; a user may keep other values under these keys, which stay in the metadata.
+
+    >>> conversation_properties({"model": {"name": "small"}, "length": 3})
+    {'model': None, 'length': 3}
+    """
+    length = metadata.get("length")
+    return {"model": _text(metadata.get("model")), "length": _number(length) if isinstance(length, int) else None}
+
+
 def migrate_answers(namespace: Namespace) -> None:
     """Add the properties to every Metadata of a namespace, a page at a time; a second time changes nothing."""
     after = ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, TextIO
@@ -25,6 +26,7 @@ from memorygraph.graph.bundles import (
 from memorygraph.graph.exports import ALL_SECONDS
 from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction, Row
 from memorygraph.graph.schema import DATA_MIGRATIONS, PASSAGES_MIGRATION
+from memorygraph.graph.typed_json import UnreadTime
 
 LINES_PER_BATCH = 2000
 CHARACTERS_PER_BATCH = 4_000_000  # of the values, before the batch is closed
@@ -113,7 +115,7 @@ def begin_import(transaction: NamespaceTransaction, program: str) -> int:
         values = {} if kind == KEYLESS else {"kind": kind, "after": ""}
         if kind != "Namespace" and transaction.run(query, **values)[0]["count"]:
             name = transaction.namespace.name
-            empty = f"drop this one (`memorygraph namespaces drop {name}`)"
+            empty = f"drop this one (`memorygraph namespaces drop {shlex.quote(name)}`)"
             if kind == KEYLESS:
                 empty = "delete the nodes of this one with raw Cypher, which made them: a drop leaves them"
             raise ConflictError(
@@ -199,14 +201,29 @@ def create_nodes(transaction: NamespaceTransaction, nodes: Sequence[BundleNode])
     rows = []
     for node in nodes:
         if node.key.kind == "Namespace":
-            transaction.run("bundles/set-namespace", labels=node.labels, properties=node.properties)
+            transaction.run("bundles/set-namespace", rows=[{"labels": node.labels, **stored_values(node.properties)}])
         elif node.key.kind == KEYLESS:
             [number] = node.key.values
-            rows.append({"labels": [*node.labels, KEYLESS], "properties": {**node.properties, "bundle_key": number}})
+            properties = {**node.properties, "bundle_key": number}
+            rows.append({"labels": [*node.labels, KEYLESS], **stored_values(properties)})
         else:
-            rows.append({"labels": node.labels, "properties": node.properties})
+            rows.append({"labels": node.labels, **stored_values(node.properties)})
     if rows:
         transaction.run("bundles/create-nodes", rows=rows)
+
+
+def stored_values(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the `properties` that the driver sends as they are, and the `times` that Neo4j makes of their texts."""
+    times = []
+    for key, value in properties.items():
+        items = value if isinstance(value, list) else [value]
+        if items and isinstance(items[0], UnreadTime):
+            texts = [item.text for item in items]
+            times.append({"key": key, "type": items[0].type, "texts": texts, "several": items is value})
+    if not times:
+        return {"properties": properties, "times": times}
+    unread = {time["key"] for time in times}
+    return {"properties": {key: value for key, value in properties.items() if key not in unread}, "times": times}
 
 
 def create_relationships(transaction: NamespaceTransaction, relationships: Sequence[BundleRelationship]) -> None:
@@ -226,5 +243,5 @@ def create_relationships(transaction: NamespaceTransaction, relationships: Seque
             if end not in elements:
                 raise MemoryGraphError(f"the bundle has a relationship {relationship.type} at {end}, and no such node")
         ends = {"source": elements[relationship.source], "target": elements[relationship.target]}
-        rows.append({**ends, "type": relationship.type, "properties": relationship.properties})
+        rows.append({**ends, "type": relationship.type, **stored_values(relationship.properties)})
     transaction.run("bundles/create-relationships", rows=rows)

@@ -23,7 +23,7 @@ from memorygraph.graph.exports import ALL_SECONDS, MAX_TRIES
 from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token, namespace_token
-from memorygraph.graph.typed_json import decode_value, encode_datetime, encode_value
+from memorygraph.graph.typed_json import UnreadTime, decode_value, encode_time, encode_value
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
 from memorygraph.sentences import Sentence, count_of
@@ -299,7 +299,7 @@ def _part_lines(
 
 
 def _stream(namespace: Namespace, query: str, **parameters: Any) -> Generator[dict[str, Any], None, None]:
-    """Yield the rows of a query with their properties, but for the points in time, which it has as texts."""
+    """Yield the rows of a query with their properties, but for dates and times, which it has as texts."""
     with closing(namespace.stream(query, seconds=ALL_SECONDS, typed=True, **parameters)) as rows:
         for row in rows:
             row["properties"] = dict(row["properties"])
@@ -388,7 +388,7 @@ class RelationshipLines:
         for query, parameters in streams if after else [("bundles/edges", {})]:
             with closing(_stream(self.namespace, query, **parameters)) as rows:
                 for row in rows:
-                    if (row["properties"]["id"],) != after:
+                    if (row["properties"].get("id"),) != after:
                         yield from self._line({**row, "type": "EDGE"})
 
     def _line(self, row: Mapping[str, Any], kind: str | None = None, after: tuple[Any, ...] = ()) -> Iterable[str]:
@@ -453,7 +453,8 @@ def encode_properties(
 ) -> dict[str, Any]:
     """Return properties as JSON in which nothing depends on the name of the namespace; `conversations` are its own."""
     encoded: dict[str, Any] = {
-        key: [*map(encode_datetime, text)] if isinstance(text, list) else encode_datetime(text) for key, text in times
+        key: [encode_time(kind, each) for each in text] if isinstance(text, list) else encode_time(kind, text)
+        for key, kind, text in times
     }
     for key, value in properties.items():
         if key == "namespace" and value == namespace.name:
@@ -476,7 +477,7 @@ def _name_tokens(namespace: Namespace, tokens: str, conversations: Any) -> list[
 
 def decode_properties(namespace: Namespace, properties: Mapping[str, Any]) -> dict[str, Any]:
     """Return the properties in a namespace that JSON of a bundle stands for; a `ValueError` says what is wrong."""
-    decoded = {}
+    decoded: dict[str, Any] = {}
     for key, value in properties.items():
         if value == OWN_NAMESPACE:
             decoded[key] = namespace.name
@@ -487,6 +488,8 @@ def decode_properties(namespace: Namespace, properties: Mapping[str, Any]) -> di
         items = decoded[key] if isinstance(decoded[key], list) else ()
         if decoded[key] is None or any(isinstance(item, (list, type(None))) for item in items):
             raise ValueError(f"no value of a property: {value!r:.100}")
+        if len({item.type for item in items if isinstance(item, UnreadTime)}) > 1:
+            raise ValueError(f"a list of several types: {value!r:.100}")
     return decoded
 
 

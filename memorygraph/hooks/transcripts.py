@@ -17,7 +17,7 @@ from typing import Any
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.home import expand_user
-from memorygraph.json_text import join_halves, parse_json
+from memorygraph.json_text import join_halves_within, parse_json
 from memorygraph.masking import mask_secrets, mask_values
 from memorygraph.messages.pending import TranscriptRef
 
@@ -77,7 +77,7 @@ def parse_entries(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         try:
             entry = parse_json(line)
             if _HALF_CHARACTER.search(line):
-                entry = parse_json(join_halves(json.dumps(entry, ensure_ascii=False)))
+                entry = join_halves_within(entry)
         except ValueError:
             continue
         if isinstance(entry, dict):

@@ -245,7 +245,9 @@ def draw_relationship(axes: Axes, arrow: PlacedRelationship, arrangement: Arrang
     )
     backing = {"boxstyle": "square,pad=0.08", "facecolor": "white", "edgecolor": "none"}
     middle = ((arrow.box.left + arrow.box.right) / 2, (arrow.box.bottom + arrow.box.top) / 2)
-    axes.text(*middle, arrow.verb, font=VERB_FONT, color="#4A5462", ha="center", va="center", bbox=backing)
+    axes.text(
+        *middle, arrow.verb, font=VERB_FONT, color="#4A5462", ha="center", va="center", bbox=backing, parse_math=False
+    )
 
 
 def draw_node(axes: Axes, node: Node, arrangement: Arrangement) -> None:
@@ -264,6 +266,7 @@ def draw_node(axes: Axes, node: Node, arrangement: Arrangement) -> None:
         va="top",
         linespacing=LINE_SPACING,
         zorder=4,
+        parse_math=False,
         bbox={"boxstyle": "square,pad=0.04", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
     )
 
@@ -281,7 +284,7 @@ def name_of(node: Node) -> str:
 @lru_cache(4096)
 def size_of(text: str, font: FontProperties) -> tuple[float, float]:
     """The width and the height of a text, in points."""
-    lines = text.splitlines() or [""]
+    lines = text.replace("$", r"\$").splitlines() or [""]  # else what is between two of them is taken for mathematics
     widths = [TextPath((0, 0), line, prop=font).get_extents().width if line.strip() else 0.0 for line in lines]
     return max(widths), len(lines) * font.get_size_in_points() * LINE_SPACING
 

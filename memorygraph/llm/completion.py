@@ -13,8 +13,8 @@ from typing import Any
 from uuid import uuid4
 
 from memorygraph.errors import ModelError
-from memorygraph.json_text import parse_json
-from memorygraph.messages.calls import CHAT, RecordedCall, exchange_of
+from memorygraph.json_text import join_halves_within, parse_json
+from memorygraph.messages.calls import CHAT, RecordedCall, find_exchange
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.message import ROOT
 
@@ -113,6 +113,7 @@ def error_text(error: Any) -> str:
 
 def read_completion(document: Mapping[str, Any], latency_s: float, parameters: Mapping[str, Any]) -> Completion:
     """Read the completion in a document of the chat format."""
+    document = join_halves_within(document)  # no database holds half a character
     choices = document.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, dict) else None
@@ -187,8 +188,8 @@ def call_of(
 
 
 def answers_of(call: RecordedCall) -> list[str]:
-    """List the ids of the messages that a call's answers are stored under."""
-    exchange = exchange_of(call)
+    """List the ids of the messages that a call's answers are stored under; none where a part is not a message."""
+    exchange = find_exchange(call)
     prompt = entries_of(exchange.prompt)
     parent = prompt[-1].id if prompt else ROOT
     said = [entries_of(answer.messages, parent) for answer in exchange.answers]

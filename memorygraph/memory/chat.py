@@ -187,7 +187,8 @@ class Chat:
                     written.update(dict.fromkeys(mentioned(parse(block.text, LANGUAGE))))
         # What a program only mentions, or a text forges, is shown too, but does not become the model's to change.
         kept = self._storage.attachments([entry.id for entry in recent])
-        own = {id_ for each in kept for id_ in each.metadata.get("wrote", ())}
+        wrote = [each.metadata.get("wrote") for each in kept]  # or what a user keeps under that key
+        own = {id_ for ids in wrote if isinstance(ids, list) for id_ in ids if isinstance(id_, str)}
         return show_memory(
             self._loader.namespace,
             text,

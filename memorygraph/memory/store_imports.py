@@ -188,7 +188,9 @@ def import_records(
         file.leave_out(f"these fields were left out: {', '.join(sorted(left_out))}")
     items = Items(namespace)
     for address, item in items.get(writes.puts).items():
-        if item.value == parse_stored_json(writes.puts[address]["set"]["value"]):
+        given = parse_stored_json(writes.puts[address]["set"]["value"])
+        # In Python 1 is equal to true and to 1.0, and as a text it is not.
+        if json.dumps(item.value, sort_keys=True) == json.dumps(given, sort_keys=True):
             del writes.puts[address]
     report = items.write(writes, file=file.file) if writes else None
     report = report or LoadReport(file.file, LANGUAGE, count, namespace=namespace.name)

@@ -34,6 +34,7 @@ _LABELS = frozenset({"id", "status", "type", "created_by"})
 _NOTES_ON_TEXT = frozenset({"annotations", "logprobs", "parsed"})  # the response's own document keeps them
 _OUTPUT_SUFFIX = "_output"
 _SAID = frozenset({"text", "output_text", "refusal"})  # the parts of what a model says
+NOT_A_MESSAGE = (TypeError, ValueError, AttributeError, KeyError)
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
 
@@ -105,7 +106,7 @@ class Exchange:
 
 
 def exchange_of(call: RecordedCall) -> Exchange:
-    """The messages of a call; a TypeError or ValueError says that a part of it is not a message."""
+    """The messages of a call; an error of `NOT_A_MESSAGE` says that a part of it is not a message."""
     request = call.request
     if call.api == CHAT:
         return Exchange(tuple(map(message_of, request.get("messages") or ())), chat_answers(call))
@@ -116,6 +117,14 @@ def exchange_of(call: RecordedCall) -> Exchange:
         whole=not any(request.get(name) for name in _HELD_BY_ENDPOINT),
         instructions=len(messages_of_input(None, request.get("instructions"))),
     )
+
+
+def find_exchange(call: RecordedCall) -> Exchange:
+    """The messages of a call, and none where a part of it is not a message, which the recorder refuses."""
+    try:
+        return exchange_of(call)
+    except NOT_A_MESSAGE:
+        return Exchange((), ())
 
 
 def chat_answers(call: RecordedCall) -> tuple[RecordedAnswer, ...]:

@@ -88,13 +88,14 @@ class Message:
     def text(self) -> str:
         """The content as text: the texts of its parts, one below the other.
 
-        >>> Message.of({"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url"}]}).text
+        >>> parts = [{"type": "text", "text": "a"}, {"type": "text", "text": None}, {"type": "image_url"}]
+        >>> Message.of({"role": "user", "content": parts}).text
         'a'
         """
         content = self._fields.get("content")
         if isinstance(content, str):
             return content
-        return "\n".join(str(part["text"]) for part in content or () if "text" in part)
+        return "\n".join(str(part["text"]) for part in content or () if part.get("text") is not None)
 
     @property
     def name(self) -> str | None:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
-from memorygraph.graph.answers import answer_properties
+from memorygraph.graph.answers import answer_properties, conversation_properties
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.message_labels import labels_of_message
@@ -290,8 +290,7 @@ class Neo4jStorage:
                     "id": attachment.id,
                     "message": attachment.message_id,
                     "body": attachment.body,
-                    "model": attachment.metadata.get("model"),
-                    "length": attachment.metadata.get("length"),
+                    **conversation_properties(attachment.metadata),
                     "properties": answer_properties(attachment.metadata),
                     "subgraph": attachment.subgraph,
                     "response": response,

@@ -17,7 +17,7 @@ from functools import cache
 from threading import Lock
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from memorygraph.json_text import parse_json
+from memorygraph.json_text import join_halves_within, parse_json
 from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, response_document, without_secrets
 from memorygraph.messages.chunks import chat_document
 from memorygraph.messages.recorder import Recorder
@@ -184,6 +184,7 @@ class CallWatch:
             self._recorded = True
         recorder: Recorder = self._client.recorder
         try:
+            response = join_halves_within(document())  # two chunks of a stream may have half a character each
             call = RecordedCall(
                 id=uuid.uuid4().hex,
                 namespace=recorder.namespace.name,
@@ -192,7 +193,7 @@ class CallWatch:
                 complete=complete,
                 latency_s=round(time.perf_counter() - self._started, 6),
                 at=self._at,
-                **without_secrets({"request": self._request, "response": document()}, self.secrets()),
+                **without_secrets({"request": self._request, "response": response}, self.secrets()),
             )
         except Exception as error:  # noqa: BLE001 - a record never breaks a call
             recorder.give_up(error)

@@ -30,7 +30,15 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.home import flush_folder, name_file, own_folder
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
-from memorygraph.messages.calls import CALLS_SUFFIX, RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
+from memorygraph.messages.calls import (
+    CALLS_SUFFIX,
+    NOT_A_MESSAGE,
+    RESPONSES,
+    Exchange,
+    RecordedCall,
+    exchange_of,
+    messages_of_input,
+)
 from memorygraph.messages.history import Attachment, MessageEntry, entries_of
 from memorygraph.messages.message import ROOT, Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
@@ -268,7 +276,7 @@ class Recorder:
             prompt = entries_of(messages)
             tip = prompt[-1].id if prompt else ROOT
             paths = [[*prompt, *entries_of(answer.messages, tip, sampled=whole)] for answer in exchange.answers]
-        except (TypeError, ValueError, AttributeError, KeyError) as error:
+        except NOT_A_MESSAGE as error:
             raise BadRecordError(f"a part of it is not a message: {error}") from error
         if not call.conversation:
             name = find_continued(namespace, prompt) or call.new_conversation

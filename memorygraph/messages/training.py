@@ -43,7 +43,7 @@ class AnswerFilter:
     def refuse(self, attachments: Iterable[Attachment], stored_at: str | None) -> str | None:
         """Why an answer that was stored then, with these attachments, is left out, or None if it is selected."""
         kept = list(attachments)
-        if self.model is not None and self.model not in {attachment.metadata.get("model") for attachment in kept}:
+        if self.model is not None and all(attachment.metadata.get("model") != self.model for attachment in kept):
             return "another model"
         since, until = (time and in_utc(time) for time in (self.since, self.until))
         texts = filter(None, (stored_at, *(attachment.at for attachment in kept)))
@@ -141,7 +141,9 @@ def training_data(storage: Storage, wanted: AnswerFilter | None = None) -> Train
         beside = attachments.get(id_, ())
         reason = "off-policy" if path[index].off_policy else wanted.refuse(beside, times.get(id_)) or unusable.get(id_)
         if reason is None:
-            offered = ((attachment.metadata.get("parameters") or {}).get("tools") for attachment in beside)
+            sent = (attachment.metadata.get("parameters") for attachment in beside)  # or what a user keeps so
+            found = (parameters.get("tools") for parameters in sent if isinstance(parameters, Mapping))
+            offered = (tools for tools in found if isinstance(tools, (list, tuple)))
             try:
                 tools[id_] = canonical_json(form_of_tools(next(filter(None, offered), [])))
             except NoFormError as error:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -22,7 +23,9 @@ from click.testing import CliRunner
 from memorygraph import AsyncMemoryGraph, MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.cli.completion import VARIABLE
+from memorygraph.cli.graph import parameter
 from memorygraph.cli.output import print_table
+from memorygraph.cli.programs import parse_json_argument
 from tests.conftest import EXAMPLES
 from tests.examples import profile
 
@@ -141,6 +144,23 @@ def test_a_command_goes_on_to_its_end_when_nobody_reads_what_it_says_meanwhile(o
 
 def test_an_error_that_nobody_reads_has_its_exit_code() -> None:
     assert _unheard("load", "-", stdin='Node(node_id="a");') == 1
+
+
+def test_what_undoes_a_merge_names_the_namespace_that_was_given(tmp_path: Path) -> None:
+    there = "test of others"
+    memorygraph("-n", there, "load", _write(tmp_path, 'Node(node_id="a", name="A", data="");'))
+    memorygraph("-n", there, "load", _write(tmp_path, 'Node(node_id="b", name="B", data="");'))
+    finished = memorygraph("-n", there, "merge", "a", "b")
+    found = re.search("`memorygraph (.* undo 3)`", finished.stderr)
+    assert found, finished.stderr
+    assert memorygraph(*shlex.split(found[1])).returncode == 0
+    assert document("-n", there, "namespaces", "drop", there, "--yes")["nodes"] == 2
+
+
+@pytest.mark.parametrize(("given", "value"), [("a=NaN", "NaN"), ("a=-Infinity", "-Infinity"), ("a=1.5", 1.5)])
+def test_a_parameter_that_is_no_json_is_text(given: str, value: str | float) -> None:
+    assert parameter(given) == ("a", value)
+    assert parse_json_argument(given.partition("=")[2], "--parameter", or_text=True) == value
 
 
 def test_export_then_load_gives_the_same_graph(tmp_path: Path) -> None:

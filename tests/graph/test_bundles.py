@@ -15,14 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import pytz  # type: ignore[import-untyped]
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from neo4j.time import Date, DateTime, Time
 
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.graph import bundle_imports, bundles, disk_sort
 from memorygraph.graph.bundles import UnfinishedImport
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.schema import PASSAGES_MIGRATION
+from memorygraph.graph.typed_json import encode_time
 from memorygraph.library import CYPHER
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
@@ -118,6 +121,66 @@ def test_every_type_of_a_property_comes_back(graph: MemoryGraph, tmp_path: Path)
     other = imported(graph, exported(graph), tmp_path)
     assert elements(other) == elements(graph)
     assert without_name(exported(other)) == without_name(exported(graph))
+
+
+UNREAD_BY_THE_DRIVER = """
+MATCH (node:Node {namespace: $namespace, id: 'a'})
+SET node.london = datetime({year: 1815, month: 12, day: 10, timezone: 'Europe/London'}),
+    node.berlin = [datetime('1815-12-10T00:00[Europe/Berlin]'), datetime('2026-01-01T00:00Z')],
+    node.last = datetime('9999-12-31T23:59:59[America/New_York]'), node.ides = datetime('-0044-03-15T12:00Z'),
+    node.offset = datetime('2026-01-01T00:00+00:53:28'), node.late = localdatetime('+12345-01-01T00:00'),
+    node.early = [localdatetime('0000-01-01T00:00:01.5')], node.days = [date('2026-01-01'), date('-0044-03-15')],
+    node.day = date('-0044-03-15'), node.clock = time('12:00+01:00:30'), node.clocks = [time('12:00:00.5-01:00:30')],
+    node.plain = [localdatetime('2026-01-01T00:00'), localdatetime('0999-01-01T00:00:00.000000001')],
+    node.times = [time('12:00Z'), time('12:00:00.25-18:00')]
+CREATE (node)-[:FRIEND {since: date('-0044-03-15'), namespace: $namespace}]->(:Other {
+  namespace: $namespace, at: datetime('-0044-03-15T12:00Z')
+})
+WITH DISTINCT $namespace AS name
+MATCH (namespace:Namespace {name: name})
+SET namespace.since = date('-0044-03-15')
+"""
+
+
+def test_a_time_that_the_driver_does_not_have_comes_back(graph: MemoryGraph, tmp_path: Path) -> None:
+    graph.load(WORLD)
+    graph.query(UNREAD_BY_THE_DRIVER, write=True)
+    other = imported(graph, exported(graph), tmp_path)
+    assert printed_times(other) == printed_times(graph)
+    assert without_name(exported(other)) == without_name(exported(graph))
+
+
+@pytest.mark.parametrize(
+    ("kind", "printed", "value"),
+    [
+        ("LOCAL DATETIME NOT NULL", "2026-01-01T00:00", DateTime(2026, 1, 1)),
+        (
+            "LIST<LOCAL DATETIME NOT NULL> NOT NULL",
+            "0999-12-31T23:59:59.5",
+            DateTime(999, 12, 31, 23, 59, 59, 500000000),
+        ),
+        ("ZONED TIME NOT NULL", "12:00Z", Time(12, 0, 0, 0, pytz.UTC)),
+        ("ZONED TIME NOT NULL", "12:00:01.000000005-01:30", Time(12, 0, 1, 5, pytz.FixedOffset(-90))),
+        ("DATE NOT NULL", "0044-03-15", Date(44, 3, 15)),
+    ],
+)
+def test_a_bundle_has_the_times_of_the_driver_as_that_prints_them(kind: str, printed: str, value: Any) -> None:
+    assert encode_time(kind, printed)["value"] == value.iso_format()  # earlier bundles have them so
+
+
+def printed_times(graph: MemoryGraph) -> Counter[str]:
+    """The properties of a namespace as Neo4j prints them, without what names it."""
+    rows = graph.query(
+        """
+        MATCH (node) WHERE $namespace IN [node.namespace, node.name]
+        OPTIONAL MATCH (node)-[one:FRIEND]->()
+        UNWIND [node, one] AS element
+        UNWIND [key IN keys(element) WHERE valueType(element[key]) =~ '.*(DATE|TIME).*' | key] AS key
+        RETURN key, valueType(element[key]) AS type,
+               coalesce(toStringOrNull(element[key]), toStringList(element[key])) AS value
+        """
+    )
+    return Counter(repr(row) for row in rows)
 
 
 AGENT = """
@@ -708,6 +771,12 @@ def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "none": None}},
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": "duration", "value": [1]}}},
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": [], "value": 1}}},
+        {
+            "node": ["Node", "x"],
+            "labels": ["Node"],
+            "properties": {**OWN, "a": {"type": "date", "value": "-0044-02-30"}},
+        },
+        {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": "time", "value": 5}}},
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": "float", "value": 10**400}}},
         {"node": ["Node", "x"], "labels": ["Node"], "properties": {**OWN, "a": {"type": "tokens", "value": [[]]}}},
         {"node": ["Node", "x"], "labels": ["Node"], "properties": []},

@@ -9,7 +9,8 @@ from neo4j_viz import Node, Relationship, VisualizationGraph
 
 from memorygraph import MemoryGraph
 from memorygraph.integrations.neo4j_viz import draw_query
-from memorygraph.integrations.stills import arrange, find_places, still
+from memorygraph.integrations.stills import NAME_FONT, arrange, find_places, still
+from memorygraph.integrations.stills import size_of as text_size
 from tests.conftest import EXAMPLES
 
 
@@ -34,6 +35,14 @@ def test_it_is_a_png_of_about_the_size_that_was_asked_for_and_no_name_is_cut() -
     assert 200 < height < 400
     wide, _ = size_of(still(picture(("a long name " * 4, "b" * 80)), width=4, height=3).data)
     assert wide > 500
+
+
+def test_a_dollar_is_a_dollar_and_no_mathematics() -> None:
+    for name in ("costs $5 or $10", "a $x_$ b", "paid $\\oops$ now"):
+        graph = picture((name, "b"))
+        graph.relationships[0].caption = name
+        assert still(graph).data
+    assert text_size("$5 $6", NAME_FONT)[0] > text_size("5 6", NAME_FONT)[0] * 1.2
 
 
 def test_the_same_picture_is_drawn_the_same() -> None:

@@ -14,8 +14,9 @@ import openai
 import pytest
 
 from memorygraph.errors import ModelError
-from memorygraph.llm.completion import ToolCall, Usage
+from memorygraph.llm.completion import ToolCall, Usage, answers_of, call_of, read_completion
 from memorygraph.llm.model import MEANINGS, OpenAIModel, grammar_field, translate_model_error
+from memorygraph.messages.chunks import chat_document
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
@@ -102,6 +103,31 @@ def test_a_stream_ends_with_the_same_completion() -> None:
     assert (streamed.content, streamed.tool_calls) == (plain.content, plain.tool_calls)
     assert (streamed.finish_reason, streamed.model, streamed.usage) == ("tool_calls", "any", plain.usage)
     assert server.requests[1].json["max_tokens"] == 9
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_half_a_character_of_an_answer_is_replaced(stream: bool) -> None:
+    with ScriptedModel(['{"text": "Hi \ud83d"}']) as server, _model(server) as model:
+        if stream:
+            with model.stream(HI) as answer:
+                list(answer)
+            completion = answer.completion
+        else:
+            completion = model.complete(HI)
+    assert completion.content == '{"text": "Hi \ufffd"}'
+    assert completion.raw["choices"][0]["message"]["content"] == completion.content
+    assert len(answers_of(call_of("names", "", HI, completion, "2026-01-01"))) == 1
+
+
+def test_halves_of_a_character_in_two_chunks_are_put_together() -> None:
+    pieces = [{"choices": [{"index": 0, "delta": {"content": half}}]} for half in ("Hi \ud83d", "\ude00")]
+    assert read_completion(chat_document(pieces), 0, {}).content == "Hi \U0001f600"
+
+
+@pytest.mark.parametrize("message", [{"content": 5}, {"content": ["a"]}, {"content": "a", "name": 5}])
+def test_what_is_no_message_has_no_id(message: dict[str, Any]) -> None:
+    completion = read_completion({"choices": [{"message": message}]}, 0, {})
+    assert answers_of(call_of("names", "", HI, completion, "2026-01-01")) == []
 
 
 def test_a_stream_can_be_left_early() -> None:

@@ -66,6 +66,16 @@ def test_the_items_of_a_store_are_those_of_our_store(graph: MemoryGraph) -> None
         assert item.dict() == {name: value for name, value in given.items() if name != "score"}
 
 
+def test_an_item_whose_number_became_a_truth_value_has_changed(graph: MemoryGraph, tmp_path: Path) -> None:
+    given = {"namespace": ["a"], "key": "k", "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
+    for value, stored in ((1, True), (1, False), (True, True), (1.0, True)):
+        (tmp_path / "items.jsonl").write_text(json.dumps({**given, "value": {"n": value}}))
+        assert bool(graph.import_memory(tmp_path / "items.jsonl", "langgraph-store").revision) == stored
+        item = MemoryGraphStore(graph).get(("a",), "k")
+        assert item is not None
+        assert repr(item.value) == repr({"n": value})
+
+
 def test_a_note_is_an_entity_and_its_links_are_relations(graph: MemoryGraph) -> None:
     report = graph.import_memory(OF["basic-memory"], "basic-memory")
     found = graph.entities.open(["Ada Lovelace", "Lord Byron", "Charles Babbage"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any
 
@@ -12,7 +13,7 @@ from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import MemoryGraphError
 from memorygraph.memory.prompts import read_chat_answer, read_program_answer
 from memorygraph.memory.remember import NotWrittenError
-from memorygraph.scripted.replies import Failure, Reply, Request
+from memorygraph.scripted.replies import BadJson, Failure, Reply, Request
 from memorygraph.server.browser import saved_queries
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
 
@@ -305,6 +306,16 @@ def test_an_answer_that_was_cut_or_refused_goes_back(graph: MemoryGraph, endpoin
 def test_an_end_that_no_endpoint_should_name_is_one_like_any_other(graph: MemoryGraph, endpoint: Endpoint) -> None:
     with endpoint(Reply(fenced(ADA), finish_reason=["stop"])):  # type: ignore[arg-type]
         assert graph.remember("Ada").attempts == 1
+
+
+@pytest.mark.filterwarnings("ignore::memorygraph.RecordWarning")
+@pytest.mark.parametrize("content", ["Hi \ud83d", 5])
+def test_an_answer_that_no_message_can_be_is_one_like_any_other(
+    graph: MemoryGraph, endpoint: Endpoint, content: Any
+) -> None:
+    answer = {"choices": [{"index": 0, "message": {"content": content}, "finish_reason": "stop"}]}
+    with endpoint(BadJson(json.dumps(answer)), fenced(ADA)):
+        graph.remember("Ada")
 
 
 @pytest.mark.parametrize("text", ["", " \n", "half \ud800"])

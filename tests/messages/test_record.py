@@ -232,6 +232,12 @@ def test_an_answer_that_cannot_be_parsed_raises_as_ever(world: World) -> None:
     assert world.versions() == [[]]
 
 
+def test_half_a_character_of_an_answer_is_recorded_as_one_that_is_missing(world: World) -> None:
+    with script(["Hi \ud83d"]) as model, world.client(model) as client:
+        list(chat_stream(client))
+    assert world.versions() == [["Be brief", "Hi", "Hi \ufffd"]]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_tool_calls_of_both_formats_are_one_conversation(world: World, stream: bool) -> None:
     replies: list[ScriptedAnswer] = [Reply("Let me see.", (CLOCK,)), "It is noon."]

@@ -100,6 +100,23 @@ def test_a_time_without_a_zone_is_of_utc(history: MessageGraph) -> None:
     assert history.training_data(since=datetime.now(elsewhere) - hour).answers == 1
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"model": {"name": "large"}},
+        {"model": ["large"], "length": 2**70},
+        {"parameters": "temperature=0.5", "length": "long"},
+        {"parameters": {"tools": 5}},
+    ],
+)
+def test_metadata_of_a_users_own_may_be_anything(history: MessageGraph, metadata: dict[str, Any]) -> None:
+    history.append(u("1"))
+    history.append(a("2"), metadata=metadata)
+    assert history.metadata(1) == metadata
+    assert history.training_data().answers == 1
+    assert history.training_data(model="large").left_out == {"another model": 1}
+
+
 def test_answers_sampled_with_other_tools_are_in_other_samples(history: MessageGraph) -> None:
     tools = [{"type": "function", "function": {"name": "clock"}}]
     history.append(u("1"))

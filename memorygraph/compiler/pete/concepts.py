@@ -30,6 +30,11 @@ def clipped(name: str) -> str:
     return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
 
 
+def named_whole(name: str) -> dict[str, str]:
+    """The name of a node, and for its data what is clipped of that, so that a search finds it."""
+    return {"name": name, "data": name} if len(name) > MAX_NAME else {"name": name}
+
+
 @dataclass
 class PeteRows:
     """What is to be written, table by table."""
@@ -186,8 +191,7 @@ class Concepts:
     def _new_node(self, name: str, **more: Any) -> Bound:
         address = self.new_address()
         bound = self.known.addresses[address] = Bound(id_of(address), clipped(name))
-        whole = {"data": name} if len(name) > MAX_NAME else {}
-        self.rows.add_node(bound.id, name=name, memory=address, **whole, **more)
+        self.rows.add_node(bound.id, **named_whole(name), memory=address, **more)
         return bound
 
     def value(self, value: syntax.Value) -> Bound:
@@ -196,7 +200,7 @@ class Concepts:
         text = json.dumps(plain, ensure_ascii=False, sort_keys=True)
         identifier = f"value-{hash_of(text)}"
         name = plain if isinstance(plain, str) else text
-        self.rows.add_node(identifier, ["Value"], name=name, value=text)
+        self.rows.add_node(identifier, ["Value"], **named_whole(name), value=text)
         return Bound(identifier, clipped(name))
 
     def node_at(self, memory: syntax.Memory) -> Bound:

@@ -17,7 +17,7 @@ from uuid import uuid4
 from memorygraph.context.prompt import ContextItem
 from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, pages_of
 from memorygraph.llm.completion import answers_of, call_of
-from memorygraph.messages.calls import Exchange, RecordedCall, exchange_of
+from memorygraph.messages.calls import Exchange, RecordedCall, find_exchange
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
@@ -53,7 +53,7 @@ class AgentRunStore:
             call_of(self.namespace.name, self.conversation, attempt.messages, attempt.completion, attempt.at)
             for attempt in record.attempts
         ]
-        self._generations.append([exchange_of(call) for call in calls])
+        self._generations.append([find_exchange(call) for call in calls])
         spooled = [(call, self._recorder.spool_call(call)) for call in calls]  # the writer may come to them late
         self._writer.put(lambda: self.write_generation(order, record, spooled))
 

@@ -144,7 +144,8 @@ def get_item(value: Any, index: Any) -> Any:
         return get_member(value, index)
     if not isinstance(value, list):
         raise ValueProblem(f"{describe_value(value)} has no items", "invalid-index")
-    whole = isinstance(index, (int, float)) and not isinstance(index, bool) and index == int(index)
+    number = isinstance(index, (int, float)) and not isinstance(index, bool)
+    whole = number and (isinstance(index, int) or index.is_integer())
     if not whole or not 0 <= index < len(value):
         shown = index if isinstance(index, (int, float)) else describe_value(index)
         raise ValueProblem(f"there is no item {shown} in a list of {len(value)}; the first is 0", "invalid-index")

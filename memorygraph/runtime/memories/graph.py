@@ -23,7 +23,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import find_node
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_stored_json
-from memorygraph.languages.contextscript import NodeDeclaration, is_identifier, print_statement
+from memorygraph.languages.contextscript import MAX_NAME, NodeDeclaration, is_identifier, print_statement
 from memorygraph.runtime.memories.memory import (
     DEFAULT_LIMIT,
     Filter,
@@ -176,6 +176,10 @@ def read_node_arguments(record: Mapping[str, Any], generated: str) -> dict[str, 
     texts = {key: record[key] for key in ("name", "data") if key in record}
     if any(re.search("[\ud800-\udfff]", text) for text in texts.values()):
         raise MemoryGraphError("a text with half a character cannot be stored as a node")
+    if (size := len(texts.get("name", ""))) > MAX_NAME:
+        raise MemoryGraphError(
+            f"a name of {size:,} characters is too long; {MAX_NAME:,} are the most: put the rest into `data`"
+        )
     return {"node_id": identifier, **texts}
 
 

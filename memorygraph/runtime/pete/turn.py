@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,7 +9,6 @@ from typing import Any
 
 from memorygraph.compiler.pete.state import id_of
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem
-from memorygraph.json_text import join_halves, parse_stored_json
 from memorygraph.languages.pete.gbnf import grammar
 from memorygraph.languages.pete.syntax import Closing, Command, Opening, Piece, Question
 from memorygraph.limits import call_apart, require_running
@@ -144,9 +142,8 @@ class TurnTaker:
     def record_call(self, root: Frame, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str) -> Query:
         """Keep the call in the message graph, and make the query that joins its answer to the context."""
         namespace = self.store.namespace
-        raw = parse_stored_json(join_halves(json.dumps(completion.raw, ensure_ascii=False)))
         conversation = f"pete-{root.name}"
-        call = call_of(namespace.name, conversation, messages, replace(completion, raw=raw), at)
+        call = call_of(namespace.name, conversation, messages, completion, at)
         if not self.is_gone(root.address):
             Recorder(namespace, conversation).record(call)
         return namespace.query("pete/join-message", id=id_of(root.innermost().address), messages=answers_of(call))

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
-from memorygraph.json_text import parse_json
+from memorygraph.json_text import join_halves, parse_json
 from memorygraph.limits import wait_for
 from memorygraph.runtime.permissions import Address, Permissions, address_of
 from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
@@ -112,7 +112,7 @@ class HttpTool(ImportedTool):
         import httpx2
 
         given = require_object({} if query is None else query, "a query")
-        added = {key: encode_query_value(key, value) for key, value in given.items() if value is not None}
+        added = {join_halves(key): encode_query_value(key, value) for key, value in given.items() if value is not None}
         sent, content = encode_message(headers, body)
         url = self._base + below(require_text(path, "a path"))
         try:
@@ -224,8 +224,13 @@ def encode_query_value(key: str, value: Any) -> Any:
         return [encode_query_value(key, item) for item in value]
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (str, int, float)):
-        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, str):
+        return join_halves(value)
+    if isinstance(value, (int, float)):
+        try:
+            return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        except ValueError:
+            raise MemoryGraphError(f"`{key}` in a query is a number with more digits than can be written") from None
     raise MemoryGraphError(
         f"`{key}` in a query is a text, a number, a boolean or a list, and this is {describe_type(value)}"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraph, ModelError
-from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.replies import BadJson, Failure
 from tests.runtime.convo.model import scripted
 
 AGENTS = """
@@ -90,3 +90,12 @@ def test_a_run_that_failed_in_a_called_agent_keeps_what_was_said(graph: MemoryGr
     messages = graph.messages(str(run.conversation))
     assert roles(messages) == ["system", "user", "assistant", "assistant", "tool"]
     assert '> call Helper["P"]' in graph.stored_run(run.id).transcript
+
+
+@pytest.mark.filterwarnings("ignore::memorygraph.RecordWarning")
+@pytest.mark.parametrize("content", ['{"plan": "P\ud83d"}', [{"text": ANSWERS[0]}, "not a part"]])
+def test_a_run_goes_on_after_an_answer_that_no_message_can_be(graph: MemoryGraph, content: Any) -> None:
+    answer = {"choices": [{"index": 0, "message": {"content": content}, "finish_reason": "stop"}]}
+    with scripted([BadJson(json.dumps(answer)), *ANSWERS[1:]]):
+        result = graph.run(AGENTS, {})
+    assert result.value == "S"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,9 @@ from memorygraph import (
 )
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
+from memorygraph.runtime.agentscript.values import get_item
 from memorygraph.runtime.runs import RunWriter
+from memorygraph.runtime.values import ValueProblem
 from memorygraph.scripted.replies import BadJson, Failure
 from memorygraph.scripted.scripted_model import ScriptedModel
 
@@ -296,3 +299,9 @@ def test_a_model_may_add_nodes_and_a_program_update_any(known: MemoryGraph, monk
         known.run(KEEPS.replace("RECORD", "fact").replace("BEFORE", ""), {})
         known.run(KEEPS.replace("RECORD", '{ id: "agc" data: fact.data }').replace("BEFORE", ""), {})
     assert (known.node("new").data, known.node("agc").data) == ("2", "2")
+
+
+@pytest.mark.parametrize("index", [math.inf, math.nan, 10**400, 0.5])
+def test_what_is_no_place_of_an_item_is_said(index: float) -> None:
+    with pytest.raises(ValueProblem, match=r"there is no item .* in a list of 1; the first is 0"):
+        get_item(["a"], index)

@@ -29,7 +29,7 @@ from memorygraph.runtime.convo.scene import Surroundings
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.store import ConvoRunStore
 from memorygraph.runtime.runs import RunInterrupted, RunResult, RunWriter
-from memorygraph.scripted.replies import Failure, Request
+from memorygraph.scripted.replies import BadJson, Failure, Request
 from tests.runtime.convo.model import scripted
 from tests.runtime.convo.test_engine_review import FOLDER, POSITIVE, REVIEW, SOURCE
 from tests.runtime.convo.test_store import FORK
@@ -190,6 +190,15 @@ def test_a_text_that_looks_like_json_stays_a_text(graph: MemoryGraph) -> None:
         result = graph.run("> node a\n> user\nHi\n> nodeEnd\n> goto a", '{"a": 1}', language="convo")
     stored = graph.stored_run(result.run)
     assert (stored.value, stored.input) == ("[1]", '{"a": 1}')
+
+
+@pytest.mark.filterwarnings("ignore::memorygraph.RecordWarning")
+@pytest.mark.parametrize(("content", "value"), [("Hi \ud83d", "Hi \ufffd"), (5, "5")])
+def test_a_run_goes_on_after_an_answer_that_no_message_can_be(graph: MemoryGraph, content: Any, value: str) -> None:
+    answer = {"choices": [{"index": 0, "message": {"content": content}, "finish_reason": "stop"}]}
+    with scripted([BadJson(json.dumps(answer))]):
+        result = graph.run("> node a\n> user\nHi\n> nodeEnd\n> goto a", language="convo")
+    assert result.value == value
 
 
 @pytest.mark.parametrize("given", [2**63 - 1, 2**63, -(2**63), 98765432109876543210, True])

@@ -441,6 +441,12 @@ class TestGraph:
         graph.load(exported)
         assert call(memory, "query") == before
 
+    def test_a_name_that_no_index_holds_is_refused(self, memory: ImportedMemory) -> None:
+        for fields in ({"data": "d"}, {"id": "a"}):
+            with pytest.raises(MemoryFailure, match="a name of 1,501 characters is too long"):
+                call(memory, "add", {"name": "x" * 1501, **fields})
+        call(memory, "add", {"name": "x" * 1500, "data": "d"})
+
     def test_each_add_is_one_load(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         for fact in FACTS:
             call(memory, "add", fact)

@@ -324,6 +324,12 @@ def test_long_words_and_texts_are_kept(graph: MemoryGraph, text: str) -> None:
     assert text_of(graph, "main") == text
 
 
+def test_a_long_value_is_found_by_its_end(graph: MemoryGraph) -> None:
+    graph.load('context main() { &I have "' + "word " * 50 + 'marmalade". }', "pete")
+    [found] = graph.search("marmalade")
+    assert (len(found.node.name), found.node.data) == (200, "word " * 50 + "marmalade")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -269,6 +269,11 @@ def test_request_gives_the_whole_answer_whatever_the_status(tool: ImportedTool, 
     assert tool.call("request", [{"method": "HEAD", "path": "text"}]).value["body"] is None
 
 
+def test_half_a_character_in_a_query_is_replaced(tool: ImportedTool, site: Site) -> None:
+    tool.call("request", [{"path": "missing", "query": {"a\ud83d": ["\ud83d", "b"]}}])
+    assert [path for _, path, _, _ in site.seen] == ["/v1/missing?a%EF%BF%BD=%EF%BF%BD&a%EF%BF%BD=b"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -279,6 +284,7 @@ def test_request_gives_the_whole_answer_whatever_the_status(tool: ImportedTool, 
         ({"path": 1}, "a path is a text"),
         ({"query": []}, "a query is an object, and this is a list"),
         ({"query": {"a": {}}}, "`a` in a query"),
+        ({"query": {"a": [10**5000]}}, "`a` in a query is a number with more digits than can be written"),
         ({"headers": {"A": "b\r\nX-Evil: 1"}}, "is no header"),
         ({"headers": {"A\r\nX-Evil": "b"}}, "is no header"),
         ({"headers": {"A:": "b"}}, "is no header"),
