@@ -328,6 +328,19 @@ def test_a_run_that_a_memory_gave_a_node_is_forgotten_with_it(graph: MemoryGraph
     assert (graph.runs(), graph.conversations(), graph.node("a").data) == ([], [], "It stays.")
 
 
+@pytest.mark.usefixtures("home")
+def test_a_run_that_was_told_of_a_relation_is_forgotten_with_the_other_end(graph: MemoryGraph) -> None:
+    graph.load("""
+        Node(node_id="m", name="Mill", data="wheel, wheel, wheel"); Node(node_id="z", name="canary", data="a wheel");
+        Edge(edge_id="e", from_node="z", to_node="m", verb="turns", weight=1.0);
+    """)
+    run = graph.run(READING.format(body='return Known.recall("wheel", 1)'), mock=True)
+    assert [(hit["id"], hit["relations"]) for hit in run.value] == [("m", ["canary turns Mill"])]
+    graph.forget("z")
+    assert contents_with(graph, "canary") == []
+    assert (graph.runs(), graph.node("m").name) == ([], "Mill")
+
+
 @pytest.mark.parametrize(
     ("language", "program"),
     [
