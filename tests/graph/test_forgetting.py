@@ -409,6 +409,34 @@ def test_an_id_that_was_a_node_and_an_edge_is_forgotten_as_both(graph: MemoryGra
         graph.forget("x")
 
 
+@pytest.mark.parametrize("name", ["Ada Lovelace", "Countess"])
+def test_an_entity_is_forgotten_by_its_name_or_an_alias(graph: MemoryGraph, environment: str, name: str) -> None:
+    graph = MemoryGraph(graph.connection, environment)
+    people = {"Ada Lovelace": ["a canary"], "Countess": [], "Ben Okafor": ["stays"]}
+    graph.entities.create([Entity(name=each, entity_type="p", observations=said) for each, said in people.items()])
+    graph.merge("Countess", "Ada Lovelace")
+    graph.purge()  # what the alias had been has an id, which is also its name
+    planned = CliRunner().invoke(cli, ["forget", name, "--dry-run"])
+    assert "would be forgotten: 1 aliases, " in planned.stdout + planned.stderr
+    assert CliRunner().invoke(cli, ["forget", name, "--yes"]).exit_code == 0
+    assert contents_with(graph, "canary") == contents_with(graph, "Lovelace") == contents_with(graph, "Countess") == []
+    assert [each.name for each in graph.entities.search("").entities] == ["Ben Okafor"]
+
+
+def test_what_has_a_text_as_its_id_is_forgotten_before_what_is_called_so(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="ada", name="Ada", data=""); Node(node_id="other", name="ada", data="");')
+    graph.forget("ada")
+    assert (graph.search("ada")[0].node.id, contents_with(graph, "Ada")) == ("other", [])
+
+
+def test_a_name_of_several_is_not_forgotten_and_their_ids_are_said(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a1", name="Ada Lovelace", data=""); Node(node_id="a2", name="Ada Lovelace", data="");')
+    with pytest.raises(ConflictError, match="2 nodes are called Ada Lovelace: `a1`, `a2`; give the id of the one"):
+        graph.forget("Ada Lovelace")
+    with pytest.raises(NotFoundError, match="has the id or the name `ada lovelace`"):
+        graph.forget("ada lovelace")
+
+
 def test_an_id_that_raw_cypher_has_given_to_two_things_is_refused_with_what_to_do(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="b", name="B", data="");' + NODE)
     graph.query(
