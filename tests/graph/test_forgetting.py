@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from memorygraph.cli import cli
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace
+from memorygraph.memory.items import ItemKey, ItemWrites, shelf_of
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
@@ -111,7 +114,11 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     graph.entities.create([Entity(name=name, entity_type=word.next(), observations=texts)])
     graph.entities.delete_observations([ObservationDeletion(entity_name=name, observations=texts[:1])])
     [entity] = graph.query("MATCH (n:Entity {namespace: $namespace, name: $name}) RETURN n.id AS id", {"name": name})
+    merged = word.next()  # an alias of the other from then on
+    graph.entities.create([Entity(name=merged, entity_type="t", observations=[word.next()])])
+    graph.merge(merged, name)
     forgets.append(lambda: graph.forget(entity["id"]))
+    forgets.append(lambda: graph.forget(merged))
     gone = word.next()
     graph.load(f'Node(node_id="{gone}", name="{word.next()}", data="{word.next()}");')
     graph.delete(gone)
@@ -132,6 +139,8 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     history.append({"role": "user", "content": word.next()})
     history[5]["content"] = word.next()
     history[1]["content"] = word.next()
+    filler = "Some filler stands between the words of this passage. " * 20
+    history.append({"role": "user", "content": f"{word.next()} {filler}{word.next()} {filler}{word.next()}"})
     message = history.entries()[1].id
     fact = {"id": f"fact-{talk}", "data": word.next(), "messages": [message]}
     graph.scope.write(
@@ -168,11 +177,32 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     for said in (role, first):
         [program] = graph.query(PROGRAM_WITH, {"word": said})
         forgets.append(partial(graph.forget, program["id"]))
+    if find_spec("langgraph") is not None:
+        forgets += plant_in_langgraph(graph, word)
     return forgets
 
 
-def everything(graph: MemoryGraph, home: Path, words: Iterable[str]) -> str:
-    """All that anybody can read of a namespace, as one text."""
+def plant_in_langgraph(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
+    """Put words into an item of a store, and into a thread that has a message of a conversation, too."""
+    from tests.integrations.test_langgraph_saver import HumanMessage, MemoryGraphSaver, put, thread
+
+    shelf, key, name, said = (word.next() for _ in range(4))
+    for _ in range(2):
+        writes = ItemWrites()
+        writes.put(ItemKey(shelf_of([shelf]), key), {word.next(): word.next()}, word.next())
+        graph.items.write(writes)
+    graph.messages(f"talk-{said}").append({"role": "user", "content": said})
+    saver = MemoryGraphSaver(graph)
+    put(saver, thread(name), 0, messages=[HumanMessage(said, id="1")], settings=word.next())
+    return [
+        lambda: graph.forget(ItemKey(shelf_of([shelf]), key).id),
+        lambda: graph.forget_conversation(f"talk-{said}"),
+        lambda: saver.delete_thread(name),
+    ]
+
+
+def everything(graph: MemoryGraph, home: Path, words: Sequence[str]) -> str:
+    """All that anybody can read of a namespace, as one text, with what is found by these words and ids."""
     found: list[Any] = [list(graph.stream(ALL_OF_IT, seconds=120))]
     found += [graph.export(form) for form in ("contextscript", "jsonl", "graphml", "bundle", "server-memory")]
     found += [revision.as_dict() for revision in graph.revisions(1000)]
@@ -182,13 +212,21 @@ def everything(graph: MemoryGraph, home: Path, words: Iterable[str]) -> str:
     found += [thought.name for thought in graph.thoughts()]
     last = graph.revisions(1)[0].revision
     found += [graph.at(revision).export() for revision in range(1, last + 1, max(1, last // 10))]
+    found += [*graph.items.list_under(""), *graph.threads.states()]
     for conversation in graph.conversations():
+        found.append(graph.view_conversation(conversation.name))
         history = graph.messages(conversation.name)
         found += [entry.message.as_dict() for v in history.versions() for entry in history.checkout(v.number).entries()]
+    found += [graph.view_run(run.id) for run in graph.runs(1000)]
     for thought in graph.thoughts():
+        found.append(graph.view_thought(thought.name))
         found.append(str(graph.pete(f"memory:{thought.address}").render(budget="100k")))
     for word in words:
         found += [graph.search(word), str(graph.recall(word, budget="8k")), graph.entities.search(word)]
+    reads = (graph.history, graph.neighbours, graph.aliases)
+    for id_, read in product(dict.fromkeys([*graph.ids(limit=10_000), *words]), reads):
+        with suppress(NotFoundError):
+            found.append(read(id_))
     found += [path.read_text("utf-8") for path in home.rglob("*.jsonl")]
     return "\n".join(map(str, found))
 
@@ -217,7 +255,7 @@ def test_of_a_thousand_words_in_every_part_the_forgotten_half_is_found_nowhere(
             forget()
         except NotFoundError:  # it went with what was forgotten before
             continue
-    text = everything(graph, home, [*going.used[::10], *staying.used[::10]])
+    text = everything(graph, home, [*going.used, *staying.used[::10]])
     assert [word for word in going.used if word in text] == []
     assert [word for word in staying.used if word not in text] == []
     assert graph.node("kept").data.startswith("stay")
