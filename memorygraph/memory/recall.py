@@ -158,9 +158,15 @@ class RecallHit:
             named = dict.fromkeys(
                 [*(owner["id"] for owner in owners), *(id_ for edge in edges for id_ in edge["ends"])]
             )
-            said = {"about": tuple(owner["name"] for owner in owners), "relations": say_relations(edges)}
-            said["related"] = tuple(id_ for id_ in named if id_ != row["id"])
-            return cls(kind="node", text=as_text(row["data"]), name=as_text(row["name"]), **said, **found)
+            return cls(
+                kind="node",
+                text=as_text(row["data"]),
+                name=as_text(row["name"]),
+                about=tuple(owner["name"] for owner in owners),
+                relations=say_relations(edges),
+                related=tuple(id_ for id_ in named if id_ != row["id"]),
+                **found,
+            )
         message = Message(row["body"])
         place = {"conversation": row["conversation"], "at": row["at"]}
         excerpt = choose_excerpt(message.text, row["span"])

@@ -314,8 +314,10 @@ def show_node(label: str, node: Element, edges: Sequence[RelatedEdge]) -> Prompt
 def print_edge(related: RelatedEdge, node: str) -> str:
     """An edge below a node: its id, its other end and its weight as ContextScript, and what it says as a sentence."""
     edge = related.edge
-    end = {"from_node": edge.from_node} if edge.to_node == node else {"to_node": edge.to_node}
-    statement = EdgeDeclaration.model_construct(edge_id=edge.id, **end, weight=edge.weight)
+    from_node, to_node = (edge.from_node, None) if edge.to_node == node else (None, edge.to_node)
+    statement = EdgeDeclaration.model_construct(
+        edge_id=edge.id, from_node=from_node, to_node=to_node, weight=edge.weight
+    )
     return f"{print_statement(statement)} # {one_line(f'{related.source} {edge.verb} {related.target}')}"
 
 

@@ -184,7 +184,10 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
 
 def plant_in_langgraph(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     """Put words into an item of a store, and into a thread that has a message of a conversation, too."""
-    from tests.integrations.test_langgraph_saver import HumanMessage, MemoryGraphSaver, put, thread
+    from langchain_core.messages import HumanMessage
+
+    from memorygraph.integrations.langgraph import MemoryGraphSaver
+    from tests.integrations.test_langgraph_saver import put, thread
 
     shelf, key, name, said = (word.next() for _ in range(4))
     for _ in range(2):
@@ -223,8 +226,8 @@ def everything(graph: MemoryGraph, home: Path, words: Sequence[str]) -> str:
         found.append(str(graph.pete(f"memory:{thought.address}").render(budget="100k")))
     for word in words:
         found += [graph.search(word), str(graph.recall(word, budget="8k")), graph.entities.search(word)]
-    reads = (graph.history, graph.neighbours, graph.aliases)
-    for id_, read in product(dict.fromkeys([*graph.ids(limit=10_000), *words]), reads):
+    ids = dict.fromkeys([*graph.ids(limit=10_000), *words])
+    for id_, read in product(ids, (graph.history, graph.neighbours)):
         with suppress(NotFoundError):
             found.append(read(id_))
     found += [path.read_text("utf-8") for path in home.rglob("*.jsonl")]
