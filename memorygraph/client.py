@@ -26,7 +26,7 @@ from memorygraph.graph.connection import READ_SECONDS, Connection, Driver
 from memorygraph.graph.cypher_limits import check_nesting
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.expiry import ExpiringKind, Expiry, ExpiryGate, get_expiry, purge_expired, set_expiry
-from memorygraph.graph.forgetting import Forgotten, find_kind, forget_for_good
+from memorygraph.graph.forgetting import Forgotten, find_target, forget_for_good
 from memorygraph.graph.history import Change, Revision, Snapshot, history_of, list_revisions, purge, snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Examination, Mended
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
@@ -780,6 +780,7 @@ class MemoryGraph:
     def forget(self, identifier: str, *, dry_run: bool = False) -> Forgotten:
         """Forget a node or an edge, a thought of PETE, a run or a program, with its history and what is its alone.
 
+        It is named by its id; a node also by its name or an alias, where nothing has that as its id.
         It cannot be undone: nothing of it is left in the history or in an export, and reading as of an earlier
         revision does not find it. With a node go the runs of AgentScript that read it; of an edge, its verb stays in
         the records of those that went along it. What something else says too stays, and is counted. A node that is
@@ -789,10 +790,10 @@ class MemoryGraph:
         Example::
 
             print(mg.forget("ada", dry_run=True).went)  # {'edges': 2, 'former states': 1, 'nodes': 3}
-            mg.forget("ada")
+            mg.forget("Ada Lovelace")
 
         Raises:
-            NotFoundError: nothing has or had this id.
+            NotFoundError: nothing has or had this id, and no node has this name.
             ConflictError: several things have it.
         """
         from memorygraph.compiler.pete.state import id_of
@@ -802,7 +803,7 @@ class MemoryGraph:
         if address is not None:  # what PETE made is found by it also where it is deleted
             addressed = find_addressed(self.scope.read, [address])
             identifier = addressed[0].id if addressed else id_of(address)
-        kind = find_kind(self.scope, identifier)
+        kind, identifier = find_target(self.scope, identifier)
         return forget_for_good(self.scope, kind, identifier, dry_run=dry_run, clear=partial(clear_files, self.scope))
 
     def forget_conversation(self, name: str, *, dry_run: bool = False) -> Forgotten:

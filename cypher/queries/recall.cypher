@@ -243,13 +243,14 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS w
          verb: step.verb,
          stored: CASE WHEN step:EDGE THEN step {.id, .verb, .weight} END,
          weight: CASE WHEN 0.0 <= toFloatOrNull(step.weight) <= 1.0 THEN toFloat(step.weight) ELSE 1.0 END,
+         ends: CASE WHEN step:EDGE THEN [startNode(step).id, endNode(step).id] ELSE [] END,
          source: coalesce(nullIf(toStringOrNull(startNode(step).name), ''), startNode(step).id),
          target: coalesce(nullIf(toStringOrNull(endNode(step).name), ''), endNode(step).id)
        }] AS edges,
        COLLECT {
          MATCH (owner:Node)-[edge:EDGE {verb: 'observed'}]->(found)
          WHERE found.name = ''
-         RETURN coalesce(nullIf(toStringOrNull(owner.name), ''), owner.id)
+         RETURN {id: owner.id, name: coalesce(nullIf(toStringOrNull(owner.name), ''), owner.id)}
          ORDER BY edge.place, owner.id
          LIMIT $owners
        } AS owners,

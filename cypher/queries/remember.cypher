@@ -15,20 +15,22 @@ RETURN id, "edge" AS kind, null AS name, null AS data,
        from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight;
 
 // name: edges-at
-// The strongest edges at each of these nodes, in or out, at most `fan` of each. Parameters: namespace, ids, fan.
+// The strongest edges at each of these nodes, in or out, at most `fan` of each, with the names of their ends. Those that lead
+// from an entity to an observation of it count for the observation, which says whose it is. Parameters: namespace, ids, fan.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
 CALL (node) {
-  MATCH (node)-[edge:EDGE {namespace: $namespace}]-(:Node)
+  MATCH (node)-[edge:EDGE {namespace: $namespace}]-(other:Node)
   WHERE coalesce(edge.id, '') <> '' // IS NOT NULL would be a walk through all edges, where the planner knows of none
+    AND NOT coalesce(edge.verb = 'observed' AND endNode(edge) = other AND other.name = '' AND edge.weight = 1.0, false)
   WITH edge ORDER BY coalesce(edge.weight, 0.0) DESC, edge.id
   LIMIT $fan
   RETURN edge
 }
 WITH DISTINCT edge
 RETURN edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
-       edge.weight AS weight
+       edge.weight AS weight, startNode(edge).name AS from_name, endNode(edge).name AS to_name
 ORDER BY id;
 
 // name: lost-with

@@ -62,7 +62,8 @@ def time_options(command: Callable[..., None]) -> Callable[..., None]:
 def forget_command(graph: MemoryGraph, *, identifier: str, yes: bool, dry_run: bool) -> None:
     """Forget a node, an edge, a run or a program, with its history and what is its alone. It cannot be undone.
 
-    ID can be an address, too: memory:N, also that of a thought. What is deleted already can be forgotten, too.
+    ID can be the name or an alias of a node, too, such as "Ada Lovelace", or an address: memory:N, also that of a
+    thought. What is deleted already can be forgotten by its id.
     """
     confirm_and_forget(lambda *, dry_run=False: graph.forget(identifier, dry_run=dry_run), yes=yes, dry_run=dry_run)
 

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.graph.aliases import find_named
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction
 from memorygraph.graph.search import conversation_token
@@ -109,19 +110,33 @@ def read_counts(texts: Iterable[str] | None) -> dict[str, int]:
     return {kind: int(count) for count, _, kind in parts}
 
 
-def find_kind(namespace: Namespace, identifier: str) -> ForgettingKind:
+def find_target(namespace: Namespace, text: str) -> tuple[ForgettingKind, str]:
+    """Find what is to be forgotten, its kind and its id; an id comes before a name, and that before an alias.
+
+    Raises:
+        NotFoundError: nothing has or had this id, and no node has this name.
+        ConflictError: several things have it.
+    """
+    kind = find_kind(namespace, text)
+    if kind is not None:
+        return kind, text
+    if named := find_named(namespace.read, [text]):
+        return "node", named[text].id
+    raise NotFoundError(
+        f"nothing in namespace `{namespace}` has the id or the name `{text}`; `search` finds ids by text, "
+        "and `messages forget` forgets a conversation by its name"
+    )
+
+
+def find_kind(namespace: Namespace, identifier: str) -> ForgettingKind | None:
     """Find out what an id is of: a run, a program, a node or an edge, or of these what it was before it was deleted.
 
     Raises:
-        NotFoundError: nothing has or had this id.
         ConflictError: it is the id of several.
     """
     rows = namespace.read("forget/known", id=identifier)
     if not rows:
-        raise NotFoundError(
-            f"nothing in namespace `{namespace}` has the id `{identifier}`; `search` finds ids by text, "
-            "and `messages forget` forgets a conversation by its name"
-        )
+        return None
     present = sorted(row["kind"] for row in rows if row["present"])
     if len(present) > 1:
         raise ConflictError(

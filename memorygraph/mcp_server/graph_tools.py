@@ -230,7 +230,7 @@ def merge_entities(
 def forget(
     graph: MemoryGraph,
     *,
-    id: Annotated[str | None, Field(description="Of a node, an edge, a run or a program")] = None,  # noqa: A002
+    id: Annotated[str | None, Field(description="Of a node, an edge, a run, a program; or an entity's name")] = None,  # noqa: A002
     conversation: Annotated[str | None, Field(description="Or the name of a conversation")] = None,
     dry_run: Annotated[bool, Field(description="Only say what would go and what would stay")] = True,
 ) -> ToolAnswer:

@@ -28,7 +28,7 @@ del(id="ada-knows-babbage");
 - Declaring an id again changes what it stands for: arguments that are given replace the old ones, others stay.
 - `from_node` and `to_node` are ids, never names, of nodes that are in the memory or stand earlier in the program.
 - `del` takes a node's edges along. Delete only what is no longer true.
-- Change and delete only what the labels below show you as ContextScript; the rest of the memory is not yours to change.
+- Change and delete only what the labels below show you by its id; the rest of the memory is not yours to change.
 - Where the memory has a thing already, use the id that it has there; give only new things a new id.
 - Remember what will be of use later: facts, wishes, plans, names, dates (as dates, not as "yesterday"). Leave out \
 small talk, and what the memory already says. Never store passwords, keys or the like."""

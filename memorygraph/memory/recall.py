@@ -97,8 +97,9 @@ class RecallHit:
     an edge away from such a hit or is the message that a node was learnt from, and `neighbour` for a message near one.
     The `text` of a long message is the passage that fits best, the characters `start` to `end` of its `whole` text.
     A hit over an edge has the `verb` of the heaviest. A node has a `name`; an observation has the names of what it is
-    `about`; `relations` are the edges over which other hits led here, as sentences. A message has a `role`, the
-    `name` of its speaker where there is one, the `conversation` and the time.
+    `about`; `relations` are the edges over which other hits led here, as sentences. The ids of the nodes that these
+    name are `related`. A message has a `role`, the `name` of its speaker where there is one, the `conversation` and
+    the time.
 
     >>> RecallHit("o1", "node", 0.3, "fulltext", "likes tea", about=("Ada Lovelace",)).content
     'Ada Lovelace: likes tea'
@@ -119,6 +120,7 @@ class RecallHit:
     start: int | None = None
     end: int | None = None
     whole: str | None = field(default=None, repr=False)
+    related: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def label(self) -> str:
@@ -142,8 +144,8 @@ class RecallHit:
         return (": ".join(filter(None, [whose, self.text])), *self.relations)
 
     def as_dict(self) -> dict[str, Any]:
-        """The value as `--json` prints it, without the `whole` text."""
-        said = replace(self, whole=None)
+        """The value as `--json` prints it, without the `whole` text and the ids of what is `related`."""
+        said = replace(self, whole=None, related=())
         return {key: value for key, value in asdict(said).items() if value is not None and value != ()}
 
     @classmethod
@@ -153,9 +155,19 @@ class RecallHit:
         verb = heaviest_verb(row["edges"]) if source == "edge" else None
         found = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
         if not row["is_message"]:
-            about, relations = tuple(row["owners"]), say_relations(row["edges"])
-            name, data = as_text(row["name"]), as_text(row["data"])
-            return cls(kind="node", text=data, name=name, about=about, relations=relations, **found)
+            owners, edges = row["owners"], row["edges"]
+            named = dict.fromkeys(
+                [*(owner["id"] for owner in owners), *(id_ for edge in edges for id_ in edge["ends"])]
+            )
+            return cls(
+                kind="node",
+                text=as_text(row["data"]),
+                name=as_text(row["name"]),
+                about=tuple(owner["name"] for owner in owners),
+                relations=say_relations(edges),
+                related=tuple(id_ for id_ in named if id_ != row["id"]),
+                **found,
+            )
         message = Message(row["body"])
         place = {"conversation": row["conversation"], "at": row["at"]}
         excerpt = choose_excerpt(message.text, row["span"])

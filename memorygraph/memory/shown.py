@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from memorygraph.budget import Budget
+from memorygraph.context.labels import one_line
 from memorygraph.context.prompt import ContextItem
 from memorygraph.errors import Problem
 from memorygraph.graph.elements import Edge, Node, as_text
@@ -25,7 +26,7 @@ from memorygraph.languages.contextscript import (
     NodeDeclaration,
     print_statement,
 )
-from memorygraph.memory.recall import PromptText, RecallHit, fit_texts, recall_hits
+from memorygraph.memory.recall import OBSERVED, PromptText, RecallHit, fit_texts, recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
 
 Element: TypeAlias = Node | Edge
@@ -55,6 +56,24 @@ class LostElements(NamedTuple):
         """Say how much else is lost, for a message."""
         example = f", such as `{self.example}`" if self.example else ""
         return f"{self.others} node{'s' if self.others != 1 else ''}, edges and statements{example}"
+
+
+class RelatedEdge(NamedTuple):
+    """An edge, and what the nodes at its ends are called; one that only says whose an observation is, is `observed`."""
+
+    edge: Edge
+    source: str
+    target: str
+    observed: bool
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> RelatedEdge:
+        """Read a row of the query."""
+        fields = dict(row)
+        source, target = as_text(fields.pop("from_name")), as_text(fields.pop("to_name"))
+        edge = Edge(**fields)
+        observed = edge.verb == OBSERVED and not target and edge.weight == 1.0
+        return cls(edge, source or edge.from_node, target or edge.to_node, observed)
 
 
 @dataclass(frozen=True)
@@ -205,11 +224,13 @@ def show_memory(
     texts: list[PromptText] = []
     held: list[list[Element]] = []
     for hit in hits:
-        found = [elements[hit.id], *edges[hit.id]] if hit.kind == "node" and hit.id in elements else []
-        content = "\n".join(map(print_element, found)) if hit.kind == "node" else hit.content
-        if content:
-            texts.append(PromptText(hit.id, " of ".join([hit.label, *hit.about[:1]]), content))
-            held.append(found)
+        if hit.kind == "message":
+            texts.append(PromptText(hit.id, hit.label, hit.content))
+            held.append([])
+        elif hit.id in elements:
+            label = " of ".join([hit.label, *hit.about[:1]])
+            texts.append(show_node(label, elements[hit.id], edges[hit.id]))
+            held.append([elements[hit.id], *(each.edge for each in edges[hit.id])])
     by_text = len(texts)
     for element in (elements[id_] for id_ in also if id_ in elements and id_ not in nodes):
         kind = "node" if isinstance(element, Node) else "edge"
@@ -265,16 +286,39 @@ def read_elements(run: RunQuery, ids: Collection[str]) -> dict[str, Element]:
     return elements
 
 
-def read_edges(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[Edge]]:
-    """Read the edges at these nodes, each under the first of the nodes that it touches."""
-    found: dict[str, list[Edge]] = {node: [] for node in nodes}
+def read_edges(namespace: Namespace, nodes: Sequence[str]) -> dict[str, list[RelatedEdge]]:
+    """Read the edges at these nodes, each under the first of the nodes that it touches.
+
+    One that says whose an observation is, is under the observation, and left out where that is not among the nodes.
+    """
+    found: dict[str, list[RelatedEdge]] = {node: [] for node in nodes}
     rows = namespace.read("remember/edges-at", ids=list(nodes), fan=MAX_EDGES_PER_NODE) if nodes else ()
-    for row in rows:
-        edge = Edge(**row)
+    for related in map(RelatedEdge.of, rows):
+        ends = {related.edge.to_node} if related.observed else {related.edge.from_node, related.edge.to_node}
         # An edge between two recalled nodes is shown once, beside the better hit. One just deleted may have no ends.
-        for first in [node for node in nodes if node in {edge.from_node, edge.to_node}][:1]:
-            found[first].append(edge)
+        for first in [node for node in nodes if node in ends][:1]:
+            found[first].append(related)
     return found
+
+
+def show_node(label: str, node: Element, edges: Sequence[RelatedEdge]) -> PromptText:
+    """Show a node and the edges at it: an observation under its id, as whose it is and what it says."""
+    owners = [one_line(each.source) for each in edges if each.observed]
+    text = print_element(node)
+    if isinstance(node, Node) and owners and not node.name:
+        label, text = f"node {node.id}", f"{' and '.join(owners)}: {as_text(node.data)}"
+    lines = [text, *(print_edge(each, node.id) for each in edges if not each.observed)]
+    return PromptText(node.id, label, "\n".join(lines))
+
+
+def print_edge(related: RelatedEdge, node: str) -> str:
+    """An edge below a node: its id, its other end and its weight as ContextScript, and what it says as a sentence."""
+    edge = related.edge
+    from_node, to_node = (edge.from_node, None) if edge.to_node == node else (None, edge.to_node)
+    statement = EdgeDeclaration.model_construct(
+        edge_id=edge.id, from_node=from_node, to_node=to_node, weight=edge.weight
+    )
+    return f"{print_statement(statement)} # {one_line(f'{related.source} {edge.verb} {related.target}')}"
 
 
 def print_element(element: Element) -> str:

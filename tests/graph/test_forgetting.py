@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from memorygraph.compiler.identity import program_id
 from memorygraph.errors import ConflictError, NotFoundError, Source
 from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace
+from memorygraph.memory.items import ItemKey, ItemWrites, shelf_of
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.recorder import Spool
 from memorygraph.runtime.convo.journal import Journal
@@ -113,7 +116,11 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     graph.entities.create([Entity(name=name, entity_type=word.next(), observations=texts)])
     graph.entities.delete_observations([ObservationDeletion(entity_name=name, observations=texts[:1])])
     [entity] = graph.query("MATCH (n:Entity {namespace: $namespace, name: $name}) RETURN n.id AS id", {"name": name})
+    merged = word.next()  # an alias of the other from then on
+    graph.entities.create([Entity(name=merged, entity_type="t", observations=[word.next()])])
+    graph.merge(merged, name)
     forgets.append(lambda: graph.forget(entity["id"]))
+    forgets.append(lambda: graph.forget(merged))
     gone = word.next()
     graph.load(f'Node(node_id="{gone}", name="{word.next()}", data="{word.next()}");')
     graph.delete(gone)
@@ -134,6 +141,8 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     history.append({"role": "user", "content": word.next()})
     history[5]["content"] = word.next()
     history[1]["content"] = word.next()
+    filler = "Some filler stands between the words of this passage. " * 20
+    history.append({"role": "user", "content": f"{word.next()} {filler}{word.next()} {filler}{word.next()}"})
     message = history.entries()[1].id
     fact = {"id": f"fact-{talk}", "data": word.next(), "messages": [message]}
     graph.scope.write(
@@ -170,11 +179,35 @@ def plant(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
     for said in (role, first):
         [program] = graph.query(PROGRAM_WITH, {"word": said})
         forgets.append(partial(graph.forget, program["id"]))
+    if find_spec("langgraph") is not None:
+        forgets += plant_in_langgraph(graph, word)
     return forgets
 
 
-def everything(graph: MemoryGraph, home: Path, words: Iterable[str]) -> str:
-    """All that anybody can read of a namespace, as one text."""
+def plant_in_langgraph(graph: MemoryGraph, word: Words) -> list[Callable[[], object]]:
+    """Put words into an item of a store, and into a thread that has a message of a conversation, too."""
+    from langchain_core.messages import HumanMessage
+
+    from memorygraph.integrations.langgraph import MemoryGraphSaver
+    from tests.integrations.test_langgraph_saver import put, thread
+
+    shelf, key, name, said = (word.next() for _ in range(4))
+    for _ in range(2):
+        writes = ItemWrites()
+        writes.put(ItemKey(shelf_of([shelf]), key), {word.next(): word.next()}, word.next())
+        graph.items.write(writes)
+    graph.messages(f"talk-{said}").append({"role": "user", "content": said})
+    saver = MemoryGraphSaver(graph)
+    put(saver, thread(name), 0, messages=[HumanMessage(said, id="1")], settings=word.next())
+    return [
+        lambda: graph.forget(ItemKey(shelf_of([shelf]), key).id),
+        lambda: graph.forget_conversation(f"talk-{said}"),
+        lambda: saver.delete_thread(name),
+    ]
+
+
+def everything(graph: MemoryGraph, home: Path, words: Sequence[str]) -> str:
+    """All that anybody can read of a namespace, as one text, with what is found by these words and ids."""
     found: list[Any] = [list(graph.stream(ALL_OF_IT, seconds=120))]
     found += [graph.export(form) for form in ("contextscript", "jsonl", "graphml", "bundle", "server-memory")]
     found += [revision.as_dict() for revision in graph.revisions(1000)]
@@ -184,13 +217,21 @@ def everything(graph: MemoryGraph, home: Path, words: Iterable[str]) -> str:
     found += [thought.name for thought in graph.thoughts()]
     last = graph.revisions(1)[0].revision
     found += [graph.at(revision).export() for revision in range(1, last + 1, max(1, last // 10))]
+    found += [*graph.items.list_under(""), *graph.threads.states()]
     for conversation in graph.conversations():
+        found.append(graph.view_conversation(conversation.name))
         history = graph.messages(conversation.name)
         found += [entry.message.as_dict() for v in history.versions() for entry in history.checkout(v.number).entries()]
+    found += [graph.view_run(run.id) for run in graph.runs(1000)]
     for thought in graph.thoughts():
+        found.append(graph.view_thought(thought.name))
         found.append(str(graph.pete(f"memory:{thought.address}").render(budget="100k")))
     for word in words:
         found += [graph.search(word), str(graph.recall(word, budget="8k")), graph.entities.search(word)]
+    ids = dict.fromkeys([*graph.ids(limit=10_000), *words])
+    for id_, read in product(ids, (graph.history, graph.neighbours)):
+        with suppress(NotFoundError):
+            found.append(read(id_))
     found += [path.read_text("utf-8") for path in home.rglob("*.jsonl")]
     return "\n".join(map(str, found))
 
@@ -219,7 +260,7 @@ def test_of_a_thousand_words_in_every_part_the_forgotten_half_is_found_nowhere(
             forget()
         except NotFoundError:  # it went with what was forgotten before
             continue
-    text = everything(graph, home, [*going.used[::10], *staying.used[::10]])
+    text = everything(graph, home, [*going.used, *staying.used[::10]])
     assert [word for word in going.used if word in text] == []
     assert [word for word in staying.used if word not in text] == []
     assert graph.node("kept").data.startswith("stay")
@@ -328,6 +369,19 @@ def test_a_run_that_a_memory_gave_a_node_is_forgotten_with_it(graph: MemoryGraph
     graph.forget("z")
     assert contents_with(graph, "canary") == []
     assert (graph.runs(), graph.conversations(), graph.node("a").data) == ([], [], "It stays.")
+
+
+@pytest.mark.usefixtures("home")
+def test_a_run_that_was_told_of_a_relation_is_forgotten_with_the_other_end(graph: MemoryGraph) -> None:
+    graph.load("""
+        Node(node_id="m", name="Mill", data="wheel, wheel, wheel"); Node(node_id="z", name="canary", data="a wheel");
+        Edge(edge_id="e", from_node="z", to_node="m", verb="turns", weight=1.0);
+    """)
+    run = graph.run(READING.format(body='return Known.recall("wheel", 1)'), mock=True)
+    assert [(hit["id"], hit["relations"]) for hit in run.value] == [("m", ["canary turns Mill"])]
+    graph.forget("z")
+    assert contents_with(graph, "canary") == []
+    assert (graph.runs(), graph.node("m").name) == ([], "Mill")
 
 
 @pytest.mark.parametrize(
@@ -460,6 +514,34 @@ def test_an_id_that_was_a_node_and_an_edge_is_forgotten_as_both(graph: MemoryGra
     assert graph.broken_invariants() == []
     with pytest.raises(NotFoundError):
         graph.forget("x")
+
+
+@pytest.mark.parametrize("name", ["Ada Lovelace", "Countess"])
+def test_an_entity_is_forgotten_by_its_name_or_an_alias(graph: MemoryGraph, environment: str, name: str) -> None:
+    graph = MemoryGraph(graph.connection, environment)
+    people = {"Ada Lovelace": ["a canary"], "Countess": [], "Ben Okafor": ["stays"]}
+    graph.entities.create([Entity(name=each, entity_type="p", observations=said) for each, said in people.items()])
+    graph.merge("Countess", "Ada Lovelace")
+    graph.purge()  # what the alias had been has an id, which is also its name
+    planned = CliRunner().invoke(cli, ["forget", name, "--dry-run"])
+    assert "would be forgotten: 1 aliases, " in planned.stdout + planned.stderr
+    assert CliRunner().invoke(cli, ["forget", name, "--yes"]).exit_code == 0
+    assert contents_with(graph, "canary") == contents_with(graph, "Lovelace") == contents_with(graph, "Countess") == []
+    assert [each.name for each in graph.entities.search("").entities] == ["Ben Okafor"]
+
+
+def test_what_has_a_text_as_its_id_is_forgotten_before_what_is_called_so(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="ada", name="Ada", data=""); Node(node_id="other", name="ada", data="");')
+    graph.forget("ada")
+    assert (graph.search("ada")[0].node.id, contents_with(graph, "Ada")) == ("other", [])
+
+
+def test_a_name_of_several_is_not_forgotten_and_their_ids_are_said(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a1", name="Ada Lovelace", data=""); Node(node_id="a2", name="Ada Lovelace", data="");')
+    with pytest.raises(ConflictError, match="2 nodes are called Ada Lovelace: `a1`, `a2`; give the id of the one"):
+        graph.forget("Ada Lovelace")
+    with pytest.raises(NotFoundError, match="has the id or the name `ada lovelace`"):
+        graph.forget("ada lovelace")
 
 
 def test_an_id_that_raw_cypher_has_given_to_two_things_is_refused_with_what_to_do(graph: MemoryGraph) -> None:

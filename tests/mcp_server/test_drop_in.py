@@ -310,6 +310,22 @@ def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph) -> N
     assert relation["required"] == ["from", "to", "relationType"]
 
 
+def test_an_entity_is_forgotten_by_the_name_that_clients_know(graph: MemoryGraph) -> None:
+    entities = [
+        {"name": name, "entityType": "person", "observations": ["likes tea"]} for name in ("Ada Lovelace", "Ben Okafor")
+    ]
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            await call(client, "create_entities", entities=entities)
+            planned = await call(client, "forget", id="Ada Lovelace")
+            assert (planned["dry_run"], planned["went"]["nodes"]) == (True, 2)
+            assert (await call(client, "forget", id="Ada Lovelace", dry_run=False))["went"] == planned["went"]
+            assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["Ben Okafor"]
+
+    run(work)
+
+
 def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: HttpServer) -> None:
     async def work() -> None:
         async with over_http(open_http.url) as client:

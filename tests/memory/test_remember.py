@@ -13,6 +13,7 @@ from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import MemoryGraphError
 from memorygraph.memory.prompts import read_chat_answer, read_program_answer
 from memorygraph.memory.remember import NotWrittenError
+from memorygraph.memory.values import Entity
 from memorygraph.scripted.replies import BadJson, Failure, Reply, Request
 from memorygraph.server.browser import saved_queries
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
@@ -154,11 +155,40 @@ def test_the_model_is_shown_the_ids_of_what_is_known(graph: MemoryGraph, endpoin
         remembered = graph.remember("Ada Lovelace died in 1852 and likes tea no more.")
     shown = asked(model)[1]["content"]
     assert ADA in shown
-    assert TEA.splitlines()[1] in shown
+    assert 'Edge(edge_id="likes", to_node="tea", weight=0.9); # Ada Lovelace likes Tea' in shown
     assert "ada" in {hit.id for hit in remembered.recalled}
     assert (graph.node("ada").name, graph.node("ada").data) == ("Ada Lovelace", "Died in 1852.")
     with pytest.raises(NotFoundError):
         graph.edge("likes")
+
+
+def test_an_observation_is_shown_as_whose_it_is_and_can_be_changed_and_deleted(
+    graph: MemoryGraph, endpoint: Endpoint
+) -> None:
+    observations = ["likes tea", "plays the violin", "was born in London"]
+    graph.entities.create([Entity(name="Ada Lovelace", entity_type="person", observations=observations)])
+    liked, played, _ = (row["id"] for row in graph.query(
+        "MATCH (n:Observation {namespace: $namespace}) RETURN n.id AS id ORDER BY n.data"
+    ))  # fmt: skip
+    program = f'Node(node_id="{liked}", data="likes coffee"); del(id="{played}");'
+    with endpoint(fenced(program)) as model:
+        remembered = graph.remember("She plays the violin no more, and likes coffee, not tea.")
+    shown = asked(model)[1]["content"]
+    assert f"node {liked}:\nAda Lovelace: likes tea\n" in shown
+    assert "observed-" not in shown
+    assert (remembered.attempts, remembered.proposed) == (1, "")
+    [entity] = graph.entities.open(["Ada Lovelace"]).entities
+    assert sorted(entity.observations) == ["likes coffee", "was born in London"]
+
+
+def test_an_entity_whose_observations_were_not_all_recalled_is_not_deleted(
+    graph: MemoryGraph, endpoint: Endpoint
+) -> None:
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea", "plays the violin"])])
+    with endpoint(*[fenced('del(id="Ada");')] * 2):
+        remembered = graph.remember("Who likes tea?")
+    assert [problem.code for problem in remembered.problems] == ["not-shown"]
+    assert (remembered.stored, remembered.proposed) == (False, 'del(id="Ada");\n')
 
 
 def test_what_is_recalled_stays_within_its_budget(graph: MemoryGraph, endpoint: Endpoint) -> None:
@@ -245,7 +275,7 @@ def test_what_is_cut_off_by_the_budget_is_shown_before_it_is_deleted(graph: Memo
     graph.load(ADA.replace("Wrote", "Wrote " * 30) + TEA)
     with endpoint(*[fenced('del(id="ada");')] * 2) as model:
         remembered = graph.remember("Ada Lovelace never was.", budget="100")
-    assert TEA.splitlines()[1] not in asked(model, 0)[-1]["content"]
+    assert 'edge_id="likes"' not in asked(model, 0)[-1]["content"]
     assert TEA.splitlines()[1] in asked(model)[-1]["content"]
     assert [problem.code for problem in remembered.problems] == ["not-seen"]
     assert (remembered.proposed, ids(graph)) == ("", {"tea"})

@@ -17,7 +17,7 @@ from itertools import chain, islice
 from typing import Any, Literal, Protocol
 from urllib.parse import unquote
 
-from memorygraph.context.origins import GeneratedText, StoredObject, stored
+from memorygraph.context.origins import GeneratedText, StoredObject, StoredText, stored
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import find_node
@@ -61,7 +61,7 @@ class GraphClient(Protocol):
         """Store a ContextScript program in one transaction."""
 
     def recall(self, text: str, budget: None = None, *, limit: int, kinds: Sequence[Literal["node"]]) -> Any:
-        """Recall by a text: its `hits`, best first, have an id, a name, a text, a score, a source and a verb."""
+        """Recall by a text: its `hits`, best first, have an id, a name, a text, a score, a source and relations."""
 
 
 class GraphMemory(ImportedMemory):
@@ -120,22 +120,31 @@ class GraphMemory(ImportedMemory):
         """Recall by a text, as `{id, name, data, score, source}`, best first: the client's recall, of nodes.
 
         An observation has the name of what was observed. The source is `fulltext`, `vector` or both with a plus;
-        `edge:` and the verb for a neighbour of such a node, and `edge` for what was learnt from a message.
+        `edge:` and the verb for a neighbour of such a node, and `edge` for what was learnt from a message. What other
+        hits led here over has its `relations` as sentences: `["Carol manages Project Heron"]`.
         """
         found = self._graph.recall(
             require_text(text, "what is recalled by"), budget=None, limit=read_limit(limit), kinds=("node",)
         )
-        entries = [
-            {
-                "id": hit.id,
-                "name": hit.name or " and ".join(hit.about),
-                "data": hit.text,
-                "score": hit.score,
-                "source": hit.source if hit.verb is None else f"{hit.source}:{hit.verb}",
-            }
-            for hit in found.hits
-        ]
-        return MemoryResult([self.with_origin(entry) for entry in entries], count=len(entries))
+        entries = [self.read_hit(hit) for hit in found.hits]
+        return MemoryResult(entries, count=len(entries))
+
+    def read_hit(self, hit: Any) -> StoredObject:
+        """Read a hit of a recall; a relation is from the nodes at both ends, the name of an owner from the owner."""
+        entry = {
+            "id": hit.id,
+            "name": hit.name or " and ".join(hit.about),
+            "data": hit.text,
+            "score": float(f"{hit.score:.4g}"),  # all 17 digits would cost a prompt more than a relation does
+            "source": hit.source if hit.verb is None else f"{hit.source}:{hit.verb}",
+        }
+        read = self.with_origin(entry)
+        ends = [self._before_id + id_ for id_ in (hit.id, *hit.related)]  # what is named goes with each of them
+        if hit.about:
+            read["name"] = StoredText(read["name"], ends)
+        if hit.relations:
+            read["relations"] = [StoredText(relation, ends) for relation in hit.relations]
+        return read
 
     def with_origin(self, fields: Mapping[str, Any]) -> StoredObject:
         """Mark a value with the node that it comes from."""
