@@ -123,6 +123,7 @@ class AsyncMemoryGraph:
         allow_tools: Iterable[str] = (),
         allow_hosts: Iterable[str] = (),
         allow_models: Iterable[str] | None = None,
+        allow_namespaces: Iterable[str] = (),
         own_memory: bool = False,
         max_steps: int = 100,
         mock: bool = False,

@@ -291,6 +291,7 @@ class MemoryGraph:
         allow_tools: Iterable[str] = (),
         allow_hosts: Iterable[str] = (),
         allow_models: Iterable[str] | None = None,
+        allow_namespaces: Iterable[str] = (),
         own_memory: bool = False,
         max_steps: int = 100,
         mock: bool = False,
@@ -306,10 +307,11 @@ class MemoryGraph:
         imports files from anywhere in `import_folder`, which holds that folder; its tools do nothing
         unless their scheme is in `allow_tools`, or their host in `allow_hosts`; nor is a model asked at a host that
         the program names. `model` is asked in place of the models that the program names, and with `mock` none is:
-        every answer is the smallest of its shape. With `allow_models` no other than these are asked. With `own_memory`
-        its memories are this namespace, and neither files nor other namespaces. `listener` hears each event of the
-        trace as it happens, `ask` is asked for what the input lacks. A node graph (`language="convo"`) can `resume` the
-        run of this id, or the `last` one, that was broken off: it repeats no completed call of a model or a function.
+        every answer is the smallest of its shape. With `allow_models` no other than these are asked. Its memories are
+        this namespace, those in `allow_namespaces`, and files in `folder`; with `own_memory` only the first. `listener`
+        hears each event of the trace as it happens, `ask` is asked for what the input lacks. A node graph
+        (`language="convo"`) can `resume` the run of this id, or the `last` one, that was broken off: it repeats no
+        completed call of a model or a function.
         `max_steps` is the number of generations or nodes, and `limits` bounds the work, the seconds and the bytes.
         With `summary` the run of a node graph ends with a model's summary of it for people, `.summary`.
 
@@ -322,7 +324,7 @@ class MemoryGraph:
         from memorygraph.runtime.runs import RunRequest
 
         program = _script(source, language)
-        allowed = Permissions.of(allow_tools, allow_hosts, allow_models, own_memory=own_memory)
+        allowed = Permissions.of(allow_tools, allow_hosts, allow_models, allow_namespaces, own_memory=own_memory)
         request = RunRequest(
             input,
             model,
@@ -726,14 +728,14 @@ class MemoryGraph:
     def duplicates(self, limit: int = 100) -> list[Duplicates]:
         """Entities that are likely one, the likeliest first: by their names, by one edit, and by equal neighbours.
 
-        Nothing is changed: `merge` joins two of them. Time and memory grow with the number of entities and edges, and
-        never with their pairs.
+        Nothing is changed: `merge` joins two of them. One entity may be in several groups, so ask again after a merge.
+        Time and memory grow with the number of entities and edges, and never with their pairs.
 
         Example::
 
             for found in mg.duplicates():
-                keep, *others = found.entities
-                print(found.reason, [mg.merge(other.id, into=keep.id) for other in others])
+                print(found.reason, [entity.name for entity in found.entities])
+            mg.merge("ada_2", into="ada")
         """
         from memorygraph.memory.duplicates import list_duplicates
 
@@ -778,10 +780,11 @@ class MemoryGraph:
     def forget(self, identifier: str, *, dry_run: bool = False) -> Forgotten:
         """Forget a node or an edge, a thought of PETE, a run or a program, with its history and what is its alone.
 
-        It cannot be undone: nothing of it is left in the history, in the record of a run that was shown it, or in an
-        export, and reading as of an earlier revision does not find it. What something else says too stays, and is
-        counted. A node that is deleted already can be forgotten, too. Killed half way, it goes on when it is called
-        again. A dry run only reports what would go.
+        It cannot be undone: nothing of it is left in the history or in an export, and reading as of an earlier
+        revision does not find it. With a node go the runs of AgentScript that read it; of an edge, its verb stays in
+        the records of those that went along it. What something else says too stays, and is counted. A node that is
+        deleted already can be forgotten, too. Killed half way, it goes on when it is called again. A dry run only
+        reports what would go.
 
         Example::
 
@@ -974,7 +977,8 @@ class MemoryGraph:
 
         Raises:
             NotFoundError: there is no such revision, or what was before it was purged.
-            ConflictError: a later revision has changed what this one did, or needs it; nothing was changed.
+            ConflictError: a later revision has changed what this one did, or needs it, or it is one that can't be
+                undone, as a load of a program; nothing was changed.
         """
         return undo_revision(self.scope, revision, dry_run=dry_run, provenance=provenance)
 
@@ -1177,9 +1181,11 @@ class MemoryGraph:
         from memorygraph.memory.chat import Chat
 
         embedder = self._recaller.embedder
-        return Chat(
+        chat = Chat(
             self.scope, conversation, model, attempts=attempts, budget=budget, history=history, embedder=embedder
         )
+        self._recaller.index()
+        return chat
 
     def view_thought(self, name: str) -> str:
         """One HTML page of a thought, or of one of its contexts by its address: contexts that fold, and their entries.

@@ -8,7 +8,8 @@
 //   (:Former {namespace, id, of: "node" | "edge", since, until, ...})
 //
 // beside what the element had, `from_node` and `to_node` of an edge, and the other `labels` of a node. A deleted node
-// is not copied: it becomes the Former (`itself`), so that whatever else hangs on it comes back with it.
+// is not copied: it becomes the Former (`itself`), so that whatever else hangs on it comes back with it. One that has come
+// back leaves a copy, whose `itself` is false.
 
 // name: create-nodes
 // Parameters: namespace, namespace_token, rows [{id, name, data, parts}]; `parts` are those of words in the texts that
@@ -193,7 +194,8 @@ RETURN DISTINCT part.id AS id, part.node AS node;
 
 // name: delete-nodes
 // A node goes with what is its own, and with all edges at any of it, in and out, whoever declared them; a context of
-// PETE with its statements, and with the facts that no context states that stays. Parameters: namespace, ids.
+// PETE with its statements, and with the facts that no context states that stays. One that this revision has changed
+// becomes the Former that it left, as it was before. Parameters: namespace, ids.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision
 CALL () {
@@ -238,7 +240,21 @@ CALL (nodes, revision) {
   REMOVE node:$(labels(node))
   SET node:Former, node.of = 'node', node.since = coalesce(kept.since, 0), node.until = revision,
       node.labels = labels, node.itself = true
-  WITH node
+}
+CALL (nodes, revision) {
+  UNWIND nodes AS node
+  WITH node, revision WHERE node:Node
+  MATCH (former:Former {namespace: $namespace, id: node.id, until: revision})
+  USING INDEX SEEK former:Former(namespace, id, until)
+  WHERE former.of = 'node' AND former.itself IS NULL
+  WITH node, former, properties(former) AS changed, node.expires_at AS expires_at
+  DELETE former
+  REMOVE node:$(labels(node))
+  SET node:Former, node = changed, node.itself = true, node.expires_at = expires_at
+}
+CALL (nodes) {
+  UNWIND nodes AS node
+  WITH node WHERE node:Former
   MATCH (node)-[:STATES]->(entry:Entry)
   REMOVE entry:Entry
   SET entry:FormerEntry

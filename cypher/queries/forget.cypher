@@ -46,8 +46,8 @@ RETURN forgetting.kind AS kind, forgetting.target AS target
 ORDER BY forgetting.namespace, forgetting.id;
 
 // name: known
-// What an id is: of a node or an edge, of a run, of a program, or what of these is on a list already; and of which of the
-// first two it was, if only these are left (`present` is false). Parameters: namespace, id.
+// What an id is: of a node or an edge, of a run, of a program or of a node graph that was only run, or what of these is on a
+// list already; and of which of the first two it was, if only these are left (`present` is false). Parameters: namespace, id.
 MATCH (:Node {namespace: $namespace, id: $id})
 RETURN 'node' AS kind, true AS present
 UNION
@@ -63,6 +63,9 @@ MATCH (:Run {namespace: $namespace, id: $id})
 RETURN 'run' AS kind, true AS present
 UNION
 MATCH (:Program {namespace: $namespace, id: $id})
+RETURN 'program' AS kind, true AS present
+UNION
+MATCH (:Graph {namespace: $namespace, id: $id})
 RETURN 'program' AS kind, true AS present
 UNION
 UNWIND ['node', 'edge', 'run', 'program'] AS kind
@@ -98,6 +101,9 @@ CALL () {
   RETURN target, 'run' AS of
   UNION ALL
   MATCH (target:Program {namespace: $namespace, id: $id})
+  RETURN target, 'program' AS of
+  UNION ALL
+  MATCH (target:Graph {namespace: $namespace, id: $id})
   RETURN target, 'program' AS of
 }
 WITH forgetting, target WHERE of = $kind
@@ -159,11 +165,12 @@ RETURN conversation.name AS name;
 // - the alias that it has left where it was merged into another, and those that nothing else has, with the former states of
 //   what was merged into it;
 // - of a former state the other ones of the same node, and the former observations of it; where it has expired, only those
-//   before it, because another node may have its id since, and of what a conversation tells of also none of a node that had
-//   the id before and was deleted (`began`): that one others may have told of;
+//   before it, because another node may have its id since, and of what a conversation tells of (in what has expired:
+//   `learnt`) also none of a node that had the id before and was deleted (`began`): that one others may have told of;
 // - of a context of PETE, and of what it speaks of, what only it and others on the list speak of, and that it made; and the
 //   former states of the facts that no other one states;
-// - of a run what it saw and did, and of a program its runs.
+// - of a run what it saw and did, and the node graph that no other run is of and nobody has loaded; and of a program its runs,
+//   of which earlier versions have stored the whole hash of the source.
 //
 // Who a former edge was of is found by the id, and then looked for on the list: this can be long.
 //
@@ -176,7 +183,10 @@ WITH forgetting, collect(going) AS taken
 CALL (forgetting, taken) {
   UNWIND taken AS going
   CALL (forgetting, going) {
-    WITH forgetting, going WHERE forgetting.kind = 'conversation' AND going.id IS NOT NULL
+    RETURN EXISTS { (forgetting)-[:FORGETS {learnt: true}]->(going) } AS learnt
+  }
+  CALL (forgetting, going, learnt) {
+    WITH going WHERE going.id IS NOT NULL AND (forgetting.kind = 'conversation' OR learnt)
     MATCH (deleted:Former {namespace: $namespace, id: going.id})
     USING INDEX SEEK deleted:Former(namespace, id, until)
     WHERE deleted.until IS NOT NULL AND deleted.of = 'node' AND deleted.itself AND coalesce(deleted.until < going.until, true)
@@ -363,18 +373,24 @@ CALL (forgetting, taken) {
     }
     RETURN part
     UNION
+    MATCH (going:Run)-[:OF]->(part:Graph)
+    WHERE NOT part:Program AND NOT EXISTS { (forgetting)-[:FORGETS]->(part) }
+      AND NOT EXISTS { MATCH (part)<-[:OF]-(other:Run) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) } }
+    RETURN part
+    UNION
     MATCH (going:Graph)-[:HAS_NODE]->(part)
     RETURN part
     UNION
-    WITH going WHERE going:Program
+    WITH forgetting, going WHERE forgetting.kind = 'program' AND any(label IN labels(going) WHERE label IN ['Program', 'Graph'])
     MATCH (part:Run {namespace: $namespace})
-    WHERE part.id IS NOT NULL AND part.program_hash = going.id
+    WHERE part.id IS NOT NULL AND left(toStringOrNull(part.program_hash), 32) = going.id
     RETURN part
   }
-  WITH forgetting, part
+  WITH forgetting, part, learnt
   WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(part) }
-  WITH DISTINCT forgetting, part
-  MERGE (forgetting)-[:FORGETS]->(part)
+  WITH forgetting, part, collect(DISTINCT learnt) AS of
+  MERGE (forgetting)-[listed:FORGETS]->(part)
+    ON CREATE SET listed.learnt = CASE WHEN of = [true] THEN true END
   RETURN count(*) AS added
 }
 RETURN size(taken) AS looked_at, added, COLLECT {
@@ -395,6 +411,46 @@ MATCH (load:Load {namespace: $namespace, conversation: name})
 USING INDEX SEEK load:Load(namespace, conversation)
 WHERE load.revision <= $until
 RETURN collect(load.revision) AS revisions;
+
+// name: join-brought-back
+// What these revisions say and another one deleted, and an undo of that brought back, is theirs as it was before: as if it had
+// not been deleted in between. Parameters: namespace, revisions.
+MATCH (undo:Load {namespace: $namespace})
+USING INDEX SEEK undo:Load(namespace, revision)
+WHERE undo.revision >= 0 AND undo.undoes IS NOT NULL
+WITH undo.undoes AS undone, collect(undo.revision) AS undos
+MATCH (said:Former {namespace: $namespace, until: undone})
+USING INDEX SEEK said:Former(namespace, until)
+WHERE said.since IN $revisions AND NOT coalesce(said.itself, false)
+WITH said, [undo IN undos WHERE NOT EXISTS {
+  MATCH (changed:Former {namespace: $namespace, id: said.id, until: undo})
+  USING INDEX SEEK changed:Former(namespace, id, until)
+  WHERE changed.of = said.of
+}] AS undos
+CALL (said, undos) {
+  MATCH (node:Node {namespace: $namespace, id: said.id})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE said.of = 'node' AND node.since IN undos
+  SET node.since = said.since
+  RETURN count(*) AS nodes
+}
+CALL (said, undos) {
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: said.id}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  WHERE said.of = 'edge' AND edge.since IN undos
+  SET edge.since = said.since
+  RETURN count(*) AS edges
+}
+CALL (said, undos) {
+  MATCH (former:Former {namespace: $namespace, id: said.id})
+  USING INDEX SEEK former:Former(namespace, id, until)
+  WHERE former.until IS NOT NULL AND former.of = said.of AND former.since IN undos
+  SET former.since = said.since
+  RETURN count(*) AS formers
+}
+WITH said, said.until AS deleted, undos WHERE nodes + edges + formers > 0
+DETACH DELETE said
+RETURN count(*) AS joined, reduce(all = collect(DISTINCT deleted), each IN collect(undos) | all + each) AS revisions;
 
 // name: list-learnt
 // Put on the list the nodes that only these revisions tell of, and what was deleted of them; `others` are those that
@@ -427,7 +483,9 @@ WITH forgetting, node, NOT EXISTS {
   MATCH (node)-[edge:EDGE]-(other:Node)
   WHERE NOT coalesce(edge.since, 0) IN $revisions AND NOT coalesce(other.since, 0) IN $revisions
 } AS alone
-FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END | MERGE (forgetting)-[:FORGETS]->(going))
+FOREACH (going IN CASE WHEN alone THEN [node] ELSE [] END |
+  MERGE (forgetting)-[listed:FORGETS]->(going)
+    ON CREATE SET listed.learnt = true)
 RETURN sum(CASE WHEN alone THEN 0 ELSE 1 END) AS others;
 
 // name: delete-learnt-edges
@@ -809,7 +867,8 @@ CALL (forgetting, going) {
 }
 WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,
      [(going)<-[alias:ALIAS_OF]-() | alias.merged] AS merged,
-     CASE WHEN going:Run THEN going.id END AS run, CASE WHEN going:Program THEN going.file END AS file
+     CASE WHEN going:Run THEN going.id END AS run,
+     CASE WHEN any(label IN labels(going) WHERE label IN ['Program', 'Graph']) THEN going.file END AS file
 DETACH DELETE going
 WITH forgetting, collect(labels) AS labels,
      reduce(all = collect(DISTINCT since) + collect(DISTINCT until), each IN collect(merged) | all + each) AS revisions,

@@ -123,16 +123,20 @@ LIMIT $limit;
 
 // name: changed-by
 // What a revision changed: what it left and nobody has changed since (no `until`), what it left and was changed
-// later, and what it replaced. `log` is a context of PETE with its statements. Parameters: namespace, revision.
+// later, and what it replaced. `whole` is a node that it deleted: what it left under that id is another one. `log` is a
+// context of PETE with its statements. `more` is how many properties an edge has beside its values, by which one that was
+// created anew with the same values is told from it. Parameters: namespace, revision.
 MATCH (node:Node {namespace: $namespace})
 WHERE node.id IS NOT NULL AND node.since = $revision
 RETURN 'node' AS of, node.id AS id, null AS until,
-       [node.name, node.data, node.kind, CASE WHEN node:Item THEN [node.value, node.ttl] END] AS values, false AS log
+       [node.name, node.data, node.kind, CASE WHEN node:Item THEN [node.value, node.ttl] END] AS values,
+       false AS whole, false AS log, 0 AS more
 UNION ALL
 MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
 WHERE edge.id IS NOT NULL AND edge.since = $revision
 RETURN 'edge' AS of, edge.id AS id, null AS until,
-       [from_node.id, to_node.id, edge.verb, edge.weight] AS values, false AS log
+       [from_node.id, to_node.id, edge.verb, edge.weight] AS values,
+       false AS whole, false AS log, size(keys(edge)) AS more
 UNION ALL
 MATCH (former:Former {namespace: $namespace})
 WHERE former.until >= $revision AND (former.until = $revision OR former.since = $revision)
@@ -141,7 +145,9 @@ RETURN former.of AS of, former.id AS id, former.until AS until,
        WHEN 'node' THEN [former.name, former.data, former.kind,
                          CASE WHEN 'Item' IN former.labels THEN [former.value, former.ttl] END]
        ELSE [former.from_node, former.to_node, former.verb, former.weight] END AS values,
-       coalesce(former.itself AND 'Context' IN former.labels, false) AS log;
+       former.itself IS NOT NULL AS whole, coalesce(former.itself AND 'Context' IN former.labels, false) AS log,
+       CASE former.of WHEN 'node' THEN 0
+       ELSE size([key IN keys(former) WHERE NOT key IN ['of', 'until', 'from_node', 'to_node']]) END AS more;
 
 // name: now
 // What these ids are now, and the revision that made them so, by which they may also be gone. Parameters: namespace,
@@ -177,6 +183,23 @@ CALL (node) {
   RETURN 'node' AS of, child AS other
 }
 RETURN DISTINCT of, other.id AS id, coalesce(other.since, 0) AS since, id AS node;
+
+// name: said-of-new
+// What is said of nodes that a revision created anew by later ones, and can't be said of the former nodes: facts and
+// statements of PETE, and aliases. Other edges can lead to either. Parameters: namespace, until (the revision), ids.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})
+USING INDEX SEEK node:Node(namespace, id)
+CALL (node) {
+  MATCH (node)-[edge:EDGE]-()
+  WHERE edge.lemma IS NOT NULL AND edge.since > $until
+  RETURN 'edge' AS of, edge.id AS other, edge.since AS since
+  UNION ALL
+  MATCH (node)<-[link:ALIAS_OF]-(alias:Alias)
+  WHERE link.merged > $until
+  RETURN 'alias' AS of, alias.name AS other, link.merged AS since
+}
+RETURN DISTINCT of, other AS id, since, id AS node;
 
 // name: lost-ends
 // The ends that edges had before a revision and that are no nodes now, and the revision that deleted each.
@@ -257,7 +280,7 @@ CALL (revision, values, own) {
   REMOVE node:Former
   SET node:Node, node:$(kept.labels)
   CREATE (copy:Former)
-  SET copy = kept {.*, itself: null, embedding: null, embedding_model: null, expires_at: null}
+  SET copy = kept {.*, itself: false, embedding: null, embedding_model: null, expires_at: null}
   SET node = CASE WHEN node:Context
                   THEN kept {.*, name: values.name, data: values.data,
                              name_parts: values.name_parts, data_parts: values.data_parts}
@@ -272,6 +295,49 @@ CALL (node) {
   SET entry:Entry
 }
 RETURN {nodes_created: count(node)} AS counts;
+
+// name: exchange-nodes
+// Nodes that a revision deleted come back as they were before it, with all that hung on them, in place of those that it
+// created anew under their ids: these are deleted, and edges that stay lead to the former ones. An address stays.
+// Parameters: namespace, until (the revision), ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+UNWIND $ids AS id
+MATCH (wanted:Former {namespace: $namespace, id: id, until: $until})
+USING INDEX SEEK wanted:Former(namespace, id, until)
+WHERE wanted.of = 'node' AND wanted.itself IS NOT NULL
+MATCH (anew:Node {namespace: $namespace, id: id})
+USING INDEX SEEK anew:Node(namespace, id)
+WITH revision, anew, properties(wanted) AS values, CASE WHEN wanted.itself THEN wanted ELSE head(COLLECT {
+  MATCH (deleted:Former {namespace: $namespace, id: id})
+  USING INDEX SEEK deleted:Former(namespace, id, until)
+  WHERE deleted.until IS NOT NULL AND deleted.itself
+  RETURN deleted ORDER BY deleted.until DESC
+}) END AS node
+WHERE node IS NOT NULL
+CALL (anew, node) {
+  MATCH (anew)-[edge:EDGE]-()
+  WITH DISTINCT edge, properties(edge) AS kept,
+       CASE WHEN startNode(edge) = anew THEN node ELSE startNode(edge) END AS from_node,
+       CASE WHEN endNode(edge) = anew THEN node ELSE endNode(edge) END AS to_node
+  DELETE edge
+  CREATE (from_node)-[moved:EDGE]->(to_node)
+  SET moved = kept
+}
+CALL (anew, node, values, revision) {
+  WITH anew, node, values, revision, properties(node) AS kept, anew.memory AS memory,
+       [label IN labels(anew) WHERE label <> 'Node'] AS labels
+  REMOVE anew:$(labels(anew))
+  SET anew:Former, anew.of = 'node', anew.since = coalesce(anew.since, 0), anew.until = revision,
+      anew.labels = labels, anew.itself = true
+  REMOVE node:Former
+  SET node:Node, node:$(kept.labels)
+  CREATE (copy:Former)
+  SET copy = kept {.*, itself: false, embedding: null, embedding_model: null, expires_at: null}
+  SET node = values, node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
+      node.memory = coalesce(kept.memory, memory), node.expires_at = kept.expires_at
+}
+RETURN {nodes_updated: count(node)} AS counts;
 
 // name: revert-nodes
 // Nodes that a revision changed become what they were before it; of a context of PETE this is only what ContextScript

@@ -401,6 +401,14 @@ MATCH (message:Message {namespace: $namespace, id: id})-[:HAS]->(metadata:Metada
 RETURN message.id AS message, metadata.body AS body, toString(metadata.at) AS at
 ORDER BY metadata.at;
 
+// name: times
+// When messages were stored, of those of which it is known. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+WITH message, coalesce(message.said_at, message.created_at) AS at
+WHERE at IS NOT NULL
+RETURN message.id AS id, toString(at) AS at;
+
 // name: metadata-page
 // Metadata as it was stored, a page by id. Parameters: namespace, after, limit.
 MATCH (metadata:Metadata {namespace: $namespace})

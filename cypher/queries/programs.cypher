@@ -36,8 +36,11 @@ ORDER BY program.loaded_at DESC
 LIMIT 1;
 
 // name: forget-program
-// No program of this name can be run any more; what its runs refer to stays. Parameters: namespace, name.
+// No program of this name can be run any more; what its runs refer to stays, until the last of them is forgotten. Parameters:
+// namespace, name.
 MATCH (program:Program {namespace: $namespace, name: $name})
 REMOVE program:Program
-FOREACH (alone IN CASE WHEN program:Graph THEN [] ELSE [program] END | DETACH DELETE alone)
+WITH program, CASE WHEN EXISTS { (program)<-[:OF]-(:Run) } THEN []
+                   ELSE [program] + COLLECT { MATCH (program)-[:HAS_NODE]->(part) RETURN part } END AS alone
+FOREACH (part IN alone | DETACH DELETE part)
 RETURN count(*) AS forgotten;

@@ -364,7 +364,8 @@ def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
 def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
     """Take back what a revision did, by a new one; refused if a later one has changed that, or needs it.
 
-    What it created is deleted, what it changed or deleted becomes what it was. An undo can be undone, too.
+    What it created is deleted, what it changed or deleted becomes what it was. An undo can be undone, too. A load of a
+    program or of a thought can't be: `programs forget` and `delete` take these away.
     """
     report = graph.undo(revision, dry_run=dry_run)
     if output.wants_json():

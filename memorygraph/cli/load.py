@@ -14,8 +14,8 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine
-from memorygraph.cli.stopping import AGAIN, explaining_stop
-from memorygraph.errors import MemoryGraphError, Problem, ScriptError
+from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop
+from memorygraph.errors import ConnectionError, MemoryGraphError, Problem, ScriptError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of
@@ -67,9 +67,13 @@ def load_command(
 ) -> None:
     """Store scripts in the graph, each file in one transaction: all of it, or nothing.
 
+    Several files are stored in their order. Where one is refused, those before it stay, and those after it are not
+    tried. A dry run tries each of them after those before it, and stores none.
+
     AgentScript programs and node graphs can then be run by the name of their file: `run --stored NAME`.
     FILE may be - for standard input. The embedded server is started if none runs. With --json one report is
-    printed, or, for several files, a list of them.
+    printed, or, for several files, a list of them; where one is refused, those of the files before it are `stored`,
+    beside the `errors`.
     """
     if batch is not None and (dry_run or show_cypher):
         raise click.UsageError("--batch cannot be combined with --dry-run or --show-cypher")
@@ -88,11 +92,10 @@ def load_command(
         scripts = read_all(files, partial(read_sound_file, language=language, strict=strict))
         with settings.connect() as graph:
             if show_cypher:
-                print_queries([query for script in scripts for query in graph.compile(script)])
+                print_queries(compile_all(graph, scripts))
                 return
-            store = partial(graph.load, dry_run=dry_run)
-            loads = [PlannedLoad(str(s.source.file), partial(store, s), len(s.statements)) for s in scripts]
-            reports = store_all(graph, loads)
+            loads = [PlannedLoad(str(s.source.file), partial(graph.load, s), len(s.statements)) for s in scripts]
+            reports = try_all(graph, scripts) if dry_run else store_all(graph, loads)
             print_reports(settings, graph, reports, dry_run=dry_run)
 
 
@@ -120,14 +123,56 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
         done += number
         bar.advance(number)
 
+    def refuse(error: MemoryGraphError) -> MemoryGraphError:
+        if not reports or isinstance(error, Interrupted):
+            return error
+        unknown = isinstance(error, ConnectionError) and error.outcome_unknown
+        kept = error.stored_statements if isinstance(error, ScriptError) else done if batched else 0
+        stays = describe_all_stored(loads, reports, None if unknown else kept, batched=batched)
+        return output.UnfinishedError(error, stays, reports)
+
     for load in loads:
         before, done = max((newest.revision for newest in graph.revisions(1)), default=0), 0
-        with explaining_stop(explain), output.progress_bar(f"storing {Path(load.file).name}") as bar:
-            if load.statements is not None:
-                bar.total(load.statements)
-            more = {"checked": bar.total} if batched else {}
-            reports.append(load.store(progress=advance, **more))
+        try:
+            with explaining_stop(explain), output.progress_bar(f"storing {Path(load.file).name}") as bar:
+                if load.statements is not None:
+                    bar.total(load.statements)
+                more = {"checked": bar.total} if batched else {}
+                reports.append(load.store(progress=advance, **more))
+        except MemoryGraphError as error:
+            raise refuse(error) from error
     return reports
+
+
+def try_all(graph: MemoryGraph, scripts: Sequence[Script]) -> list[LoadReport]:
+    """Do what `store_all` does in one transaction, and roll it back: a file may need what is in those before it."""
+    from memorygraph.graph.namespace import Namespace, rehearse
+
+    def try_each(namespace: Namespace) -> list[LoadReport]:
+        reports: list[LoadReport] = []
+        for script in scripts:
+            with output.progress_bar(f"trying {Path(str(script.source.file)).name}") as bar:
+                bar.total(len(script.statements))
+                reports.append(LANGUAGES[script.language].load(namespace, script, progress=bar.advance))
+        return reports
+
+    return rehearse(graph.scope, try_each)
+
+
+def compile_all(graph: MemoryGraph, scripts: Sequence[Script]) -> list[Query]:
+    """Compile files, each on what those before it would store."""
+    from memorygraph.graph.namespace import Namespace, rehearse
+
+    def compile_each(namespace: Namespace) -> list[Query]:
+        queries: list[Query] = []
+        for script in scripts:
+            language = LANGUAGES[script.language]
+            queries += language.compile(namespace, script)
+            language.load(namespace, script)
+        return queries
+
+    # One file alone needs no transaction that writes.
+    return graph.compile(scripts[0]) if len(scripts) == 1 else rehearse(graph.scope, compile_each)
 
 
 def newer_loads(graph: MemoryGraph, before: int) -> list[Revision]:
@@ -139,16 +184,28 @@ def explain_stopped_load(
     loads: Sequence[PlannedLoad], reports: Sequence[LoadReport], stored: int, *, batched: bool
 ) -> str:
     """What of several files is stored, and how to go on; of the file after the reports it is `stored` statements."""
+    said = describe_all_stored(loads, reports, stored, batched=batched)
+    how = "to go on from there" if stored and batched else "what is stored already stays as it is"
+    return f"{said}; {AGAIN}{' ' if stored and batched else ': '}{how}"
+
+
+def describe_all_stored(
+    loads: Sequence[PlannedLoad], reports: Sequence[LoadReport], stored: int | None, *, batched: bool
+) -> str:
+    """Say what of several files is stored; None where this is not known of the file after the reports."""
     file = loads[len(reports)].file
     said = [*map(describe_stored, reports)]
-    if stored and batched:
+    if stored is None:
+        said.append(f"of {file} this is not known")
+    elif stored and batched:
         said.append(f"of {file} the batches up to statement {stored} are stored")
     else:
         said.append(f"{file} is stored" if stored else f"nothing of {file} is stored")
     if rest := len(loads) - len(reports) - 1:
-        said.append(f"nor of {count_of(rest, 'file')} after it")
-    how = "to go on from there" if stored and batched else "what is stored already stays as it is"
-    return f"{', '.join(said)}; {AGAIN}{' ' if stored and batched else ': '}{how}"
+        said.append(
+            f"nothing of {count_of(rest, 'file')} after it" if stored else f"nor of {count_of(rest, 'file')} after it"
+        )
+    return ", ".join(said)
 
 
 @click.command("check")

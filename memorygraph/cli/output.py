@@ -202,8 +202,23 @@ class FilesError(MemoryGraphError):
         super().__init__("\n".join(map(str, errors)))
 
 
+class UnfinishedError(MemoryGraphError):
+    """What is wrong with one of several files, while those before it are stored; `stays` says so."""
+
+    def __init__(self, error: MemoryGraphError, stays: str, reports: Sequence[LoadReport]) -> None:
+        self.error = error
+        mend = "mend it and " if isinstance(error, ScriptError) else ""
+        self.stays = f"{stays}; {mend}run the same command again: what is stored already stays as it is"
+        self.reports = reports
+        self.exit_code = error.exit_code
+        super().__init__(f"{error}\n{self.stays}")
+
+
 def say_error(error: MemoryGraphError) -> None:
     """An error on stderr, and what of a script was done before it."""
+    if isinstance(error, UnfinishedError):
+        say_problem(error.error, error.stays)
+        return
     if isinstance(error, FilesError):
         wrong = [each for each in error.errors if isinstance(each, ScriptError)]
         for unread in (each for each in error.errors if each not in wrong):
@@ -211,26 +226,45 @@ def say_error(error: MemoryGraphError) -> None:
         if wrong:
             say_error(ScriptError([problem for each in wrong for problem in each.problems]))
         return
+    stays = None
+    if isinstance(error, ScriptError):
+        stays = "nothing was changed"
+        if error.stored_statements:
+            stays = (
+                f"the batches up to statement {error.stored_statements} are stored, and nothing after them; "
+                "mend the rest and run the same command to go on from there"
+            )
+    say_problem(error, stays)
+
+
+def say_problem(error: MemoryGraphError, stays: str | None) -> None:
+    """An error on stderr, and what `stays` of what was done before it."""
     if not isinstance(error, ScriptError):
         say(f"memorygraph: {error}")
+        if stays:
+            say(stays)
         return
     say(str(error))
     if isinstance(error, ProgramError):
         say("the run stopped there; what it had done by then stays")
         return
-    stays = "nothing was changed"
-    if error.stored_statements:
-        stays = (
-            f"the batches up to statement {error.stored_statements} are stored, and nothing after them; "
-            "mend the rest and run the same command to go on from there"
-        )
     say(f"{count_of(len(error.problems), 'error')}; {stays}")
+
+
+def error_document(error: MemoryGraphError) -> dict[str, Any]:
+    """An error as the document that `--json` prints: `stored` has the reports of what was stored before it."""
+    document: dict[str, Any] = {"errors": error_records(error)}
+    if isinstance(error, UnfinishedError):
+        document["stored"] = [report.as_dict() for report in error.reports]
+    return document
 
 
 def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     """An error as the list that `--json` prints under `errors`."""
     if isinstance(error, FilesError):
         return [record for each in error.errors for record in error_records(each)]
+    if isinstance(error, UnfinishedError):
+        return error_records(error.error)
     if isinstance(error, ScriptError):
         return [problem.as_dict() for problem in error.problems]
     code = getattr(error, "code", None) or type(error).__name__.removesuffix("Error").lower()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.completion import complete_files, complete_programs
+from memorygraph.cli.completion import complete_files, complete_namespaces, complete_programs
 from memorygraph.cli.load import import_folder_option
 from memorygraph.cli.pages import show_in_browser
 from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
@@ -40,6 +40,14 @@ allow_tool_option = click.option(
 )
 allow_host_option = click.option(
     "--allow-host", "allow_hosts", multiple=True, metavar="HOST[:PORT]", help="Allow HTTP to this host."
+)
+allow_namespace_option = click.option(
+    "--allow-namespace",
+    "allow_namespaces",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_namespaces,
+    help="Allow memories in this namespace, too.",
 )
 
 
@@ -76,6 +84,7 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 @limit_options
 @allow_tool_option
 @allow_host_option
+@allow_namespace_option
 @click.option(
     "--resume", metavar="RUN|last", help="Go on with this run of a node graph, or the `last` that was broken off."
 )
@@ -104,9 +113,9 @@ def run_command(
 ) -> None:
     """Run a program, and print its value.
 
-    What it may reach is what is allowed here: nothing, without --allow-tool and --allow-host. The run is kept in
-    the graph, with what each call of a model saw and answered. With --trace FILE the trace is written there, also
-    when the run fails.
+    What it may reach is what is allowed here: nothing, without --allow-tool and --allow-host, but the memory of
+    this namespace, and files in the folder of the program. The run is kept in the graph, with what each call of a
+    model saw and answered. With --trace FILE the trace is written there, also when the run fails.
     """
     with explaining_stop(partial(explain_stopped_run, file)):
         if stored:
@@ -180,9 +189,16 @@ def ask_for_field(field: Field) -> Any:
 @mock_option
 @allow_tool_option
 @allow_host_option
+@allow_namespace_option
 @pass_graph
 def repl_command(
-    graph: MemoryGraph, *, model: str | None, mock: bool, allow_tools: tuple[str, ...], allow_hosts: tuple[str, ...]
+    graph: MemoryGraph,
+    *,
+    model: str | None,
+    mock: bool,
+    allow_tools: tuple[str, ...],
+    allow_hosts: tuple[str, ...],
+    allow_namespaces: tuple[str, ...],
 ) -> None:
     """Try AgentScript line by line; `:help` says how.
 
@@ -191,7 +207,8 @@ def repl_command(
     from memorygraph.runtime.agentscript.session import Session
     from memorygraph.runtime.permissions import Permissions
 
-    session = Session(graph, Permissions.of(allow_tools, allow_hosts), model, mock, Path(), print_event)
+    allowed = Permissions.of(allow_tools, allow_hosts, allow_namespaces=allow_namespaces)
+    session = Session(graph, allowed, model, mock, Path(), print_event)
     output.say("AgentScript; :help says how, :quit ends")
     try:
         while (entry := prompt_entry()) is not None:

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,6 +16,7 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files
 from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
+from memorygraph.home import expand_user
 from memorygraph.sentences import counted
 
 if TYPE_CHECKING:
@@ -23,22 +25,49 @@ if TYPE_CHECKING:
 
 
 CLIENT_CONFIG = "--client-config"
-VARIABLES = ("MEMORYGRAPH_", "NEO4J_", "OPENAI_")
+PREFIXES = ("MEMORYGRAPH_", "NEO4J_", "OPENAI_", "ANTHROPIC_", "AGENTSCRIPT_")
+PATHS = (
+    "MEMORYGRAPH_HOME",
+    "XDG_DATA_HOME",
+    "JAVA_HOME",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+)
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")  # in small letters too
 
 
 def print_client_config(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:  # noqa: ARG001, FBT001 - as click calls it
     """Print the entry of a client's configuration that starts a server as this command would, and end.
 
-    Clients start servers without the variables of a shell, and may not know where this program is: the entry names
-    both. The values of the variables, a password among them, are part of it.
+    Clients start servers without the variables of a shell, in another folder, and may not know where this program is:
+    the entry names all of them. The values of the variables, a password and keys among them, are part of it.
     """
     if not wanted:
         return
     arguments = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
-    variables = {name: value for name, value in sorted(os.environ.items()) if name.startswith(VARIABLES)}
+    variables = {name: locate(name, value) for name, value in sorted(os.environ.items()) if is_needed(name)}
     server = {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
     click.echo(json.dumps({"mcpServers": {"memory": server}}, indent=2, ensure_ascii=False))
     ctx.exit()
+
+
+def is_needed(name: str) -> bool:
+    """Whether a server looks at this variable."""
+    return name.startswith(PREFIXES) or name in PATHS or name.upper() in PROXIES
+
+
+def locate(name: str, value: str) -> str:
+    """Write the value of a variable so that it means the same in every folder."""
+    from memorygraph.memory.vectors import names_folder
+
+    if name == "MEMORYGRAPH_HOME" or (name == "MEMORYGRAPH_EMBEDDING_MODEL" and names_folder(value)):
+        value = str(expand_user(value))
+    elif name not in PATHS:
+        return value
+    several = value.split(os.pathsep) if name == "SSL_CERT_DIR" else [value]
+    return os.pathsep.join(str(Path(path).absolute()) if path else "" for path in several)
 
 
 @click.command("serve")

@@ -276,6 +276,7 @@ def forget_learnt(state: ForgettingState) -> bool:
         return False
     if not state.properties.get("learnt"):
         # Once: what is on the list then goes on being spread before anything else is done.
+        join_brought_back(state, revisions)
         state.stayed["nodes that something else says too"] += state.run("list-learnt", revisions=revisions)["others"]
         state.run("set-counts", properties={"learnt": True})
         return True
@@ -295,6 +296,12 @@ def forget_learnt(state: ForgettingState) -> bool:
     cleared = state.transaction.run("forget/clear-loads", **of, limit=EDGES_PER_TRANSACTION)[0]["cleared"]
     state.went["records of loads"] += cleared
     return bool(cleared)
+
+
+def join_brought_back(state: ForgettingState, revisions: list[int]) -> None:
+    """Have what undos have brought back of these revisions be theirs again; what was, can have been deleted again."""
+    while (row := state.transaction.run("forget/join-brought-back", revisions=revisions)[0])["joined"]:
+        state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
 
 
 def forget_messages(state: ForgettingState) -> bool:

@@ -27,12 +27,13 @@ from memorygraph.compiler import (
     declares_each_once,
     mentioned,
 )
-from memorygraph.errors import ConflictError, Problem, ScriptError
+from memorygraph.errors import MAX_PROBLEMS, ConflictError, Problem, ScriptError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.sizes import MIN_LARGE_STATEMENTS, NEW_EDGE_BYTES, read_memory_limit, refuse_too_large
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import ContextScriptProgram, EdgeDeclaration, NodeDeclaration
+from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.sentences import Sentence, count_of, counted
 
@@ -201,6 +202,7 @@ class Loader:
             queries, warnings = plan.compile(stored)
             if check is not None and (problems := check(transaction)):
                 raise ScriptError(list(problems))
+            queries = refuse_lost(transaction, program, stored, queries)
             return WriteResult(run_counted(transaction, queries, progress), warnings)
 
         try:
@@ -372,3 +374,44 @@ def find_stored(row: Mapping[str, Any]) -> Stored:
     """Take the stored elements among the ids of a load from the row of its query."""
     edges = {edge: (from_node, to_node) for edge, from_node, to_node in row["edges"]}
     return Stored(frozenset(row["nodes"]), edges)
+
+
+def refuse_lost(
+    transaction: NamespaceTransaction, program: ContextScriptProgram, stored: Stored, queries: Iterable[Query]
+) -> Iterator[Query]:
+    """Pass on the queries of a program, and refuse one that uses what an earlier one has deleted with a node.
+
+    That edges go with a node the compiler knows; what else does, such as an observation, only the database.
+    """
+    deletion = CYPHER["contextscript/delete-nodes"].text
+    has_deleted = False
+    for query in queries:
+        if has_deleted and (used := find_used(query, stored)):
+            [row] = transaction.run("load/stored-elements", ids=sorted(used))
+            found = find_stored(row)
+            if lost := used - found.nodes - found.edges.keys():
+                raise ScriptError([describe_lost(program, identifier) for identifier in sorted(lost)[:MAX_PROBLEMS]])
+        yield query
+        has_deleted = has_deleted or query.text == deletion
+
+
+def find_used(query: Query, stored: Stored) -> set[str]:
+    """Find the stored elements that a query changes, and the stored nodes that it joins."""
+    rows = query.parameters.get("rows", ())
+    used = {row["id"] for row in rows if "set" in row}
+    used |= {row[end] for row in rows for end in ("from_node", "to_node") if end in row}
+    return {identifier for identifier in used if identifier in stored.nodes or identifier in stored.edges}
+
+
+def describe_lost(program: ContextScriptProgram, identifier: str) -> Problem:
+    """Say where a program uses what it has deleted with a node, and how that would stay."""
+    uses = (
+        (statement, argument)
+        for statement in reversed(program.statements)
+        for argument in ("node_id", "edge_id", "from_node", "to_node")
+        if getattr(statement, argument, None) == identifier
+    )
+    statement, argument = next(uses)
+    code = "unknown-id" if argument == "edge_id" else "unknown-node"
+    message = f"`{identifier}` went with a node that was deleted before; what is joined to another node first stays"
+    return program.source.problem(message, code, program.argument_span(statement, argument))

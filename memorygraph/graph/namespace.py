@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from memorygraph.errors import NotFoundError
-from memorygraph.graph.connection import READ_SECONDS, WRITE_SECONDS, Connection, Transaction
+from memorygraph.graph.connection import READ_SECONDS, WRITE_SECONDS, Abandon, Connection, Transaction
 from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -156,6 +156,56 @@ class NamespaceTransaction:
     def rows(self, query: str | Query, /, **parameters: Any) -> Iterator[dict[str, Any]]:
         """Run a query and yield its rows as they arrive."""
         return self.transaction.rows(self.namespace.query(query, **parameters))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenNamespace(Namespace):
+    """A namespace inside of a transaction: all that is read and written through it is a part of that."""
+
+    opened: Transaction
+
+    def read(self, query: str | Query, /, *, seconds: float = READ_SECONDS, **parameters: Any) -> Rows:  # noqa: ARG002
+        """Return the rows of a query, with what the transaction has written."""
+        return self.opened.run(self.query(query, **parameters))
+
+    def read_with(self, work: Callable[[NamespaceTransaction], Result], *, seconds: float = READ_SECONDS) -> Result:  # noqa: ARG002
+        """Run a unit of work that only reads."""
+        return self._inside(work)(self.opened)
+
+    def stream(
+        self,
+        query: str | Query,
+        /,
+        *,
+        seconds: float = READ_SECONDS,  # noqa: ARG002
+        typed: bool = False,
+        **parameters: Any,
+    ) -> Generator[dict[str, Any], None, None]:
+        """Yield the rows of a query as they arrive."""
+        yield from self.opened.rows(self.query(query, **parameters), typed=typed)
+
+    def write(
+        self,
+        work: Callable[[NamespaceTransaction], Result],
+        *,
+        seconds: float = WRITE_SECONDS,  # noqa: ARG002
+        repeatable: bool = True,  # noqa: ARG002
+    ) -> Result:
+        """Run a unit of work, kept or rolled back with the transaction. What it abandons, it must not have written."""
+        try:
+            return self._inside(work)(self.opened)
+        except Abandon as abandoned:
+            return cast(Result, abandoned.value)
+
+
+def rehearse(namespace: Namespace, work: Callable[[Namespace], Result]) -> Result:
+    """Return what some work with a namespace returns, which is done in one transaction and rolled back."""
+
+    def run(transaction: NamespaceTransaction) -> Result:
+        opened = OpenNamespace(namespace.connection, namespace.name, opened=transaction.transaction)
+        raise Abandon(work(opened))
+
+    return namespace.write(run)
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,11 @@ LANGUAGE = "undo"
 MAX_NAMED = 20
 _LINKED, _UNLINKED = MERGED_KEY, "parted"  # of the record of a load
 
-# These have a history of their own, from which their records can't be taken out.
+# These have a history of their own, from which their records can't be taken out, or none.
 _NOT_UNDONE = {
     "pete": "a thought only grows; delete its context, and undo that if need be",
-    "convo": "a node graph is never changed, and each of its versions stays",
+    "agentscript": "`memorygraph programs forget` takes a stored program away",
+    "convo": "`memorygraph programs forget` takes a stored node graph away",
     "forget": "what was forgotten is gone",
     "expire": "what has expired is gone",
 }
@@ -49,15 +50,26 @@ class _Change:
     untouched: bool = False  # by any later load; else it is `now` since the revision `since`
     now: Sequence[Any] | None = None
     since: int = 0
+    whole: bool = False  # the node itself was deleted: what is there after it is another one
     log: bool = False  # it was a context of PETE, with its statements
+    more: tuple[int, int] = (0, 0)  # how many other properties it had before and after
+
+    @property
+    def is_none(self) -> bool:
+        """Whether nothing is left of it: an element was changed, or deleted and created, and is as it was."""
+        return not self.whole and self.before is not None and self.before == self.after and self.more[0] == self.more[1]
 
 
 class _Plan(NamedTuple):
-    """The ids that an undo deletes, reverts and restores, each by the kind of the element."""
+    """The ids that an undo deletes, reverts and restores, each by the kind of the element.
+
+    Those of nodes that were deleted and `exchanged` for new ones are not among the changed.
+    """
 
     created: dict[str, list[str]]
     changed: dict[str, list[str]]
     deleted: dict[str, list[str]]
+    exchanged: list[str]
 
 
 def undo_revision(
@@ -122,6 +134,7 @@ class _Undo:
         queries = (
             *queries_of("contextscript/delete-edges", plan.created["edge"]),
             *queries_of("history/restore-nodes", plan.deleted["node"], until=self.revision),
+            *queries_of("history/exchange-nodes", plan.exchanged, until=self.revision),
             *queries_of("history/revert-nodes", plan.changed["node"], until=self.revision),
             *queries_of("history/restore-edges", edges, until=self.revision),
             *queries_of("contextscript/delete-nodes", plan.created["node"]),
@@ -140,16 +153,17 @@ class _Undo:
         for row in self.transaction.run("history/changed-by", revision=self.revision):
             change = changes[Key(row["of"], row["id"])]
             if row["until"] == self.revision:
-                change.before, change.log = row["values"], row["log"]
+                change.before, change.whole, change.log = row["values"], row["whole"], row["log"]
+                change.more = row["more"], change.more[1]
             else:
                 change.after, change.untouched = row["values"], row["until"] is None
+                change.more = change.more[0], row["more"]
         for row in self.read("history/now", [key.id for key, change in changes.items() if not change.untouched]):
             if (key := Key(row["of"], row["id"])) in changes:
                 change = changes[key]
                 change.since = max(change.since, row["since"])
                 change.now = row["values"] or change.now
-        # A revision can also delete something and create it again as it was: then nothing changed.
-        return {key: c for key, c in changes.items() if c.log or c.before is None or c.before != c.after}
+        return {key: change for key, change in changes.items() if not change.is_none}
 
     def find_later_changes(self, changes: Mapping[Key, _Change]) -> Iterator[str]:
         """Yield what is no longer as the revision left it."""
@@ -165,9 +179,10 @@ class _Undo:
     def find_dependents(self, plan: _Plan) -> Iterator[str]:
         """Yield what needs a node that would go."""
         going = {"node": {*plan.created["node"]}, "edge": {*plan.created["edge"], *plan.changed["edge"]}}
-        for row in self.read("history/hanging-on", plan.created["node"]):
-            if row["id"] not in going[row["of"]]:
-                yield f"{row['of']} `{row['id']}` of revision {row['since']} needs node `{row['node']}`"
+        hanging = self.read("history/hanging-on", plan.created["node"])
+        said = self.read("history/said-of-new", plan.exchanged, until=self.revision)
+        for row in [row for row in hanging if row["id"] not in going[row["of"]]] + said:
+            yield f"{row['of']} `{row['id']}` of revision {row['since']} needs node `{row['node']}`"
 
     def find_obstacles(self, plan: _Plan) -> Iterator[str]:
         """Yield what keeps elements from coming back: their ids are taken, a node is in their way, or one is gone."""
@@ -176,8 +191,8 @@ class _Undo:
             for row in self.read("history/now", plan.deleted[of]):
                 if row["of"] == other and row["values"] is not None and row["id"] in restored:
                     yield f"`{row['id']}` is the id of {article} {other} since revision {row['since']}"
-        restored = {*plan.deleted["node"]}
-        for row in self.read("history/in-the-way", plan.deleted["node"], until=self.revision):
+        restored = {*plan.deleted["node"], *plan.exchanged}
+        for row in self.read("history/in-the-way", sorted(restored), until=self.revision):
             if row["other"] not in restored:
                 yield f"node `{row['other']}` (revision {row['since']}) stands in the way of node `{row['id']}`"
         edges = [*plan.changed["edge"], *plan.deleted["edge"]]
@@ -190,8 +205,11 @@ class _Undo:
 
 def plan_undo(changes: Mapping[Key, _Change]) -> _Plan:
     """Sort the changed elements by what the revision did to them."""
-    plan = _Plan(defaultdict(list), defaultdict(list), defaultdict(list))
+    plan = _Plan(defaultdict(list), defaultdict(list), defaultdict(list), [])
     for key, change in sorted(changes.items()):
+        if change.whole and change.after is not None:
+            plan.exchanged.append(key.id)
+            continue
         existing = plan.deleted if change.after is None else plan.changed
         done = plan.created if change.before is None else existing
         done[key.of].append(key.id)

@@ -85,7 +85,7 @@ class FrameworkConversation:
         return self._change(replace)
 
     def clear(self) -> None:
-        """Remove all messages in one change; the version with them stays."""
+        """Remove all messages in one change; the version with them stays where a model has answered."""
         self._change(MessageGraph.clear)
 
     def branch(self, at: int | None) -> FrameworkConversation:

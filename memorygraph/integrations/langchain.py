@@ -79,9 +79,9 @@ class MemoryGraphChatMessageHistory(BaseChatMessageHistory):
     """A chat history that is a conversation in Neo4j, `mg.messages(name)`, with versions, branches and training data.
 
     Messages come back exactly as they were added, with ids and metadata. All messages of one `add_messages` are stored
-    in one transaction, and several processes may write to one history. `clear` makes a new, empty version, and the one
-    before stays. `version` opens another version than the last one; `sampled` says whether a model answered with the
-    `AIMessage`s that are added, so that they are training data.
+    in one transaction, and several processes may write to one history. `clear` makes a new, empty version where a
+    model has answered, and the one before stays. `version` opens another version than the last one; `sampled` says
+    whether a model answered with the `AIMessage`s that are added, so that they are training data.
 
     Example::
 
@@ -118,7 +118,7 @@ class MemoryGraphChatMessageHistory(BaseChatMessageHistory):
         self._conversation.add(plain_json(message_to_dict(message)) for message in messages)
 
     def clear(self) -> None:
-        """Remove all messages; a version stays with those up to the last answer of a model.
+        """Remove all messages. Where a model has answered, the version with all of them stays; otherwise they are gone.
 
         `mg.forget_conversation` removes the conversation with all its versions.
         """

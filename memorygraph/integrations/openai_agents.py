@@ -117,7 +117,7 @@ class MemoryGraphSession:
         return cast("TResponseInputItem | None", await in_thread(lambda: self._conversation.replace_last(pop)))
 
     async def clear_session(self) -> None:
-        """Remove all items; a version stays with those up to the last answer of a model.
+        """Remove all items. Where a model has answered, the version with all of them stays; otherwise they are gone.
 
         `mg.forget_conversation` removes the conversation with all its versions.
         """

@@ -20,6 +20,10 @@ TIMEOUT_MS = 30_000
 TIMEOUT_VARIABLE = "AGENTSCRIPT_LLM_TIMEOUT_MS"
 URI_FORMS = "openai://model, anthropic://model or ollama://host:port/model"
 
+_VARIABLES = {
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+}
 _SERVICES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1/"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:+-]*(?:/[A-Za-z0-9._:+-]+)*")
 _HOST = re.compile(r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
@@ -65,7 +69,7 @@ def model_of(
     if named.provider == "ollama":
         names, url, key = (uri, uri), f"http://{named.host}/v1", ""
     else:
-        names = (f"{named.provider.upper()}_API_KEY", f"{named.provider.upper()}_BASE_URL")
+        names = _VARIABLES[named.provider]
         key, url = (environ.get(name, "") for name in names)
         if not key and not url:
             raise ModelError(f"{uri} needs a key: set {names[0]}, or {names[1]} to a compatible endpoint")

@@ -387,7 +387,7 @@ class Recaller:
 
     def __call__(self, text: str, *, budget: Budget | None, at: datetime | None, **options: Any) -> Recalled:
         """Recall by a text; `at` is by default now. Without an embedder this is one query."""
-        self._index()
+        self.index()
         if self.embedder is not None:
             embed_missing(self._namespace, self.embedder)
         at = at or datetime.now(UTC)
@@ -396,8 +396,8 @@ class Recaller:
             check_filter(self._namespace, options)
         return found
 
-    def _index(self) -> None:
-        # Messages of an earlier release lack the index; what is stored from now on is indexed as it is stored.
+    def index(self) -> None:
+        """Have what an earlier release stored be indexed; what is stored from now on is indexed as it is stored."""
         if self._indexing is None:
             self._indexing = IndexingThread(self._namespace)
             self._indexing.start()

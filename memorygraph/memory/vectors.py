@@ -67,10 +67,14 @@ def configured_embedder() -> Embedder | None:
     name = os.environ.get("MEMORYGRAPH_EMBEDDING_MODEL")
     if not name:
         return None
-    # A name of a model may have a slash in it, such as `org/model`; a folder of a local model begins like this.
-    if name.startswith(("/", "./", "../", "~")):
+    if names_folder(name):
         return LocalEmbedder(expand_user(name))
     return ModelEmbedder(OpenAIModel())
+
+
+def names_folder(name: str) -> bool:
+    """Whether MEMORYGRAPH_EMBEDDING_MODEL is the folder of a local model; a name may hold a slash: `org/model`."""
+    return name.startswith(("/", "./", "../", "~"))
 
 
 def embed_question(embedder: Embedder, text: str) -> list[list[float]]:

@@ -232,7 +232,8 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
     ) -> TrainingData:
         """Every sampled answer of all versions once, after exactly its prompt; those of subagents too.
 
-        `model`, `since` and `until` select answers by their model, and by when they were stored; `until` is excluded.
+        `model`, `since` and `until` select answers by their model, and by when they were stored; `until` is excluded,
+        and a time without a zone is one of UTC.
 
         >>> history = MessageGraph([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello!"}])
         >>> history[0]["content"] = "Good morning"

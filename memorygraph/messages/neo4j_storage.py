@@ -195,6 +195,10 @@ class Neo4jStorage:
         order = {id_: place for place, id_ in enumerate(ids)}
         return sorted(kept, key=lambda attachment: order[attachment.message_id])
 
+    def times(self, ids: Collection[str]) -> dict[str, str]:
+        """When these messages were stored; of some of earlier versions this is not known."""
+        return {row["id"]: row["at"] for row in self.namespace.read("messages/times", ids=list(ids))}
+
     def audit(self, version: Version) -> list[StoredMessage]:
         """The messages of a version as they are stored, from its tip back to the first."""
         return [

@@ -64,6 +64,9 @@ class Storage(Protocol):
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """The attachments of these messages, in their order, then in the order in which they were stored."""
 
+    def times(self, ids: Collection[str]) -> dict[str, str]:
+        """When these messages were stored, as far as that is known."""
+
     def audit(self, version: Version) -> list[StoredMessage]:
         """The messages of a version as they are stored, unverified, from its tip back to the first."""
 
@@ -84,6 +87,7 @@ class InMemoryStorage:
         self.name = name
         self._entries: dict[str, MessageEntry] = {}
         self._parents: dict[str, str] = {}
+        self._times: dict[str, str] = {}
         self._attachments: dict[str, dict[str, Attachment]] = {}
         self._versions: dict[str, Version] = {}
         self._operations: dict[int, Version] = {}
@@ -154,6 +158,11 @@ class InMemoryStorage:
         with self._lock:
             return [kept for id_ in ids for kept in self._attachments.get(id_, {}).values()]
 
+    def times(self, ids: Collection[str]) -> dict[str, str]:
+        """When these messages were stored."""
+        with self._lock:
+            return {id_: self._times[id_] for id_ in ids}
+
     def audit(self, version: Version) -> list[StoredMessage]:
         """The messages of a version from its tip back to the first."""
         stored = []
@@ -163,15 +172,16 @@ class InMemoryStorage:
         return stored
 
     def _put(self, parent: str, entries: Sequence[MessageEntry], attachments: Sequence[Attachment]) -> None:
+        now = datetime.now(UTC).isoformat()
         for entry in entries:
             # Once sampled, a message stays sampled: a copy that comes back says less than the original.
             known = self._entries.get(entry.id, entry)
             self._entries[entry.id] = known if known.sampled else entry
             self._parents[entry.id] = parent
+            self._times.setdefault(entry.id, now)
             parent = entry.id
         for attachment in attachments:
             self._put(ROOT, attachment.inner, ())
-            now = datetime.now(UTC).isoformat()
             kept = self._attachments.setdefault(attachment.message_id, {})
             kept.setdefault(attachment.id, replace(attachment, at=now, inner=()))
 

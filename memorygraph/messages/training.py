@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import chain
 from typing import Any
 
@@ -26,20 +26,35 @@ FORMATS = ("openai", "prompt-completion")
 
 @dataclass(frozen=True)
 class AnswerFilter:
-    """Selects answers by their model, and by when they were stored, from `since` until before `until`."""
+    """Selects answers by their model, and by when they were stored, from `since` until before `until`.
+
+    A time without a zone is one of UTC. An answer that was recorded repeatedly was stored at each of these times.
+    """
 
     model: str | None = None
     since: datetime | None = None
     until: datetime | None = None
 
-    def refuse(self, attachments: Iterable[Attachment]) -> str | None:
-        """Why an answer with these attachments is left out, or None if it is selected."""
+    @property
+    def limits_time(self) -> bool:
+        """Whether it looks at times."""
+        return self.since is not None or self.until is not None
+
+    def refuse(self, attachments: Iterable[Attachment], stored_at: str | None) -> str | None:
+        """Why an answer that was stored then, with these attachments, is left out, or None if it is selected."""
         kept = list(attachments)
         if self.model is not None and self.model not in {attachment.metadata.get("model") for attachment in kept}:
             return "another model"
-        times = (datetime.fromisoformat(attachment.at) for attachment in kept if attachment.at)
-        in_time = ((self.since is None or at >= self.since) and (self.until is None or at < self.until) for at in times)
-        return "another time" if (self.since or self.until) and not any(in_time) else None
+        since, until = (time and in_utc(time) for time in (self.since, self.until))
+        texts = filter(None, (stored_at, *(attachment.at for attachment in kept)))
+        times = [in_utc(datetime.fromisoformat(text)) for text in texts] if self.limits_time else []
+        in_time = ((since is None or at >= since) and (until is None or at < until) for at in times)
+        return "another time" if self.limits_time and not any(in_time) else None
+
+
+def in_utc(at: datetime) -> datetime:
+    """Return a time in UTC; one without a zone is of UTC."""
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 @dataclass(frozen=True)
@@ -119,11 +134,12 @@ def training_data(storage: Storage, wanted: AnswerFilter | None = None) -> Train
         entry.id: (index, path) for path in paths for index, entry in enumerate(path) if entry.message.is_assistant
     }
     unusable = find_unusable(paths)
+    times = storage.times(answers) if wanted.limits_time else {}
     left_out: Counter[str] = Counter()
     tools: dict[str, str] = {}
     for id_, (index, path) in answers.items():
         beside = attachments.get(id_, ())
-        reason = "off-policy" if path[index].off_policy else wanted.refuse(beside) or unusable.get(id_)
+        reason = "off-policy" if path[index].off_policy else wanted.refuse(beside, times.get(id_)) or unusable.get(id_)
         if reason is None:
             offered = ((attachment.metadata.get("parameters") or {}).get("tools") for attachment in beside)
             try:

@@ -6,6 +6,7 @@ Every language asks here: for its tools, its memories, the hosts that it reaches
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ class Refused(MemoryGraphError):  # noqa: N818 - it is the user's decision, not 
 
 @dataclass(frozen=True)
 class Permissions:
-    """What the user has allowed: schemes of tools, hosts for HTTP, and models.
+    """What the user has allowed: schemes of tools, hosts for HTTP, models, and namespaces beside the run's own.
 
     A scheme that is allowed is allowed everywhere (`http` allows `https` too). A host that is listed may be
     reached over HTTP without more; and when any host is listed, HTTP reaches no other. With `models` only these are
@@ -46,6 +47,7 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
     hosts: tuple[str, ...] = ()
     models: tuple[str, ...] | None = None
     own_memory: bool = False
+    namespaces: frozenset[str] = frozenset()
     # Where the names of hosts lead, for all that reaches them: a look-up for each call would be another one's choice.
     addresses: PinnedAddresses = field(default_factory=PinnedAddresses, repr=False, compare=False)
 
@@ -62,15 +64,16 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
         allow_tools: Iterable[str] = (),
         allow_hosts: Iterable[str] = (),
         allow_models: Iterable[str] | None = None,
+        allow_namespaces: Iterable[str] = (),
         *,
         own_memory: bool = False,
     ) -> Permissions:
         """The permissions that a user's lists give."""
-        for given in (allow_tools, allow_hosts, allow_models):
+        for given in (allow_tools, allow_hosts, allow_models, allow_namespaces):
             if isinstance(given, str):
                 raise MemoryGraphError(f'what is allowed is a list, such as ["{given}"], and not one text')
         models = None if allow_models is None else tuple(allow_models)
-        return cls(frozenset(allow_tools), tuple(allow_hosts), models, own_memory)
+        return cls(frozenset(allow_tools), tuple(allow_hosts), models, own_memory, frozenset(allow_namespaces))
 
     def allows(self, scheme: str) -> bool:
         """Whether tools of a scheme are allowed, wherever they lead."""
@@ -124,6 +127,14 @@ allow it with `--allow-tool sh` (in Python: allow_tools=["sh"])
         """Raise Refused for a memory that is elsewhere than a program may reach."""
         if self.own_memory and uri != OWN_MEMORY:
             raise Refused(f"here the memory `{name}` can only be at `{OWN_MEMORY}`, your own namespace")
+
+    def require_namespace(self, name: str, namespace: str) -> None:
+        """Raise Refused for a memory in a namespace, other than that of the run, that nobody has allowed."""
+        if namespace not in self.namespaces:
+            raise Refused(
+                f"the memory `{name}` may not be in the namespace `{namespace}`, for nobody allowed it; allow it with "
+                f'`--allow-namespace {shlex.quote(namespace)}` (in Python: allow_namespaces=["{namespace}"])'
+            )
 
 
 def with_service(model: str) -> str:

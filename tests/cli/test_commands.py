@@ -195,6 +195,47 @@ def test_what_is_wrong_is_said_of_each_of_several_files(tmp_path: Path, command:
     assert said.endswith("\n2 errors; nothing was changed\n")
 
 
+REFUSED = 'Edge(edge_id="e", from_node="a", to_node="nobody", verb="x", weight=0.5);'
+
+
+@pytest.mark.parametrize("option", [(), ("--batch", "5")])
+def test_where_the_graph_refuses_a_file_it_is_said_what_of_the_others_is_stored(
+    tmp_path: Path, option: tuple[str, ...]
+) -> None:
+    first = _write(tmp_path, 'Node(node_id="a", name="A", data="");', "one.ctx")
+    second, third = _write(tmp_path, REFUSED, "two.ctx"), _write(tmp_path, REFUSED, "three.ctx")
+    refused = memorygraph("load", first, second, third, *option)
+    assert refused.returncode == 1
+    assert "nothing was changed" not in refused.stderr
+    assert refused.stderr.endswith(
+        f"1 error; {first} is stored (revision 1), nothing of {second} is stored, nor of 1 file after it; "
+        "mend it and run the same command again: what is stored already stays as it is\n"
+    )
+    failed = document("load", first, second, *option, code=1)
+    assert [each["file"] for each in failed["errors"]] == [second]
+    assert [each["file"] for each in failed["stored"]] == [first]
+    assert memorygraph("load", second, first, *option).stderr.endswith("1 error; nothing was changed\n")
+
+
+def test_a_dry_run_tries_each_file_after_those_before_it(tmp_path: Path) -> None:
+    files = (
+        _write(tmp_path, 'Node(node_id="a", name="A", data="");', "one.ctx"),
+        _write(tmp_path, 'Edge(edge_id="e", from_node="a", to_node="a", verb="x", weight=0.5);', "two.ctx"),
+        _write(tmp_path, 'Node(node_id="b", name="B", data=""); del(id=e);', "three.ctx"),
+        _write(tmp_path, "context main() {\n  &heat = /* the heat */\n}\n", "four.pete"),
+        _write(tmp_path, "main agent A { main func() { return 1 } }", "five.as"),
+    )
+    tried = document("load", *files, "--dry-run")
+    assert "CREATE (node:Node" in memorygraph("load", *files, "--show-cypher").stdout
+    assert memorygraph("revisions").stdout == memorygraph("export").stdout == ""
+    refused = memorygraph("load", files[0], _write(tmp_path, REFUSED, "wrong.ctx"), "--dry-run")
+    assert refused.stderr.endswith("1 error; nothing was changed\n")
+    stored = document("load", *files)
+    assert [{**each, "elapsed_s": 0, "load_id": ""} for each in tried] == [
+        {**each, "elapsed_s": 0, "load_id": ""} for each in stored
+    ]
+
+
 def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
     assert document("check", str(EXAMPLES / "apollo11.ctx")) == {"errors": [], "warnings": []}

@@ -64,6 +64,15 @@ def test_a_node_graph_is_run_by_its_name_too(tmp_path: Path) -> None:
     assert kept["name"] == "judge"
 
 
+def test_a_node_graph_that_no_run_is_of_goes_with_its_name(tmp_path: Path) -> None:
+    document("load", _stored(tmp_path, "judge.convo", GRAPH))
+    document("programs", "forget", "judge")
+    left = "MATCH (part:Graph|GraphNode|Program {namespace: $namespace}) RETURN part.name AS name"
+    assert document("query", left) == []
+    document("load", str(tmp_path / "judge.convo"))
+    assert [program["name"] for program in document("programs", "list")] == ["judge"]
+
+
 def test_a_run_alone_stores_no_program(tmp_path: Path) -> None:
     with scripted(['"bad"']):
         document("run", _stored(tmp_path, "judge.convo", GRAPH), "--input", "It broke.")

@@ -161,6 +161,17 @@ def test_a_tool_is_refused_until_it_is_allowed(script: str) -> None:
     assert memorygraph(*arguments, "--allow-tool", "sh").stdout == "done\n\n"
 
 
+def test_another_namespace_is_refused_until_it_is_allowed(tmp_path: Path) -> None:
+    program = tmp_path / "reach.as"
+    program.write_text(
+        'import memory M from "neo4j://theirs"\nmain agent A { main func() { return M.query().length } }'
+    )
+    refused = memorygraph("run", str(program), "--input", "{}")
+    assert refused.returncode == 1
+    assert "allow it with `--allow-namespace theirs`" in refused.stderr
+    assert memorygraph("run", str(program), "--input", "{}", "--allow-namespace", "theirs").stdout == "0\n"
+
+
 def test_another_function_takes_its_arguments_by_name(script: str) -> None:
     assert document("run", script, "--function", "pick", "--input", '{"a": 1, "b": 2}')["value"] == [2, 1]
 

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, MemoryGraphError, Provenance
 from memorygraph.cli import cli
-from memorygraph.errors import ConflictError
+from memorygraph.errors import ConflictError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
 from memorygraph.languages import parse
@@ -199,6 +199,54 @@ def test_an_observation_stays_that_the_program_gives_to_another_or_declares(grap
     tea = edge_to(graph, "likes tea")
     graph.load(program.format(**tea))
     assert tea["id"] in contents(graph)
+
+
+USES = {
+    "joined": 'Edge(edge_id="other", from_node="Bob", to_node="{id}", verb="observed", weight=1.0);',
+    "joined from": 'Edge(edge_id="other", from_node="{id}", to_node="Bob", verb="v", weight=1.0);',
+    "changed": 'Node(node_id="{id}", name="x");',
+    "moved to": 'Edge(edge_id="self", to_node="{id}");',
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("between", ["", 'Node(node_id="Bob", data="x"); del(id="Zoe");'])
+def test_a_program_that_uses_an_observation_after_it_deletes_its_entity_is_refused(
+    graph: MemoryGraph, use: str, between: str
+) -> None:
+    remember_ada(graph)
+    graph.load(
+        'Node(node_id="Zoe", name="Zoe", data="");'
+        'Edge(edge_id="self", from_node="Bob", to_node="Bob", verb="knows", weight=1.0);'
+    )
+    before = contents(graph)
+    tea = edge_to(graph, "likes tea")["id"]
+    statement = USES[use].format(id=tea)
+    with pytest.raises(ScriptError) as refused:
+        graph.load(f'del(id="Ada");{between}\n{statement}\ndel(id="Bob");')
+    [problem] = refused.value.problems
+    assert (problem.line, problem.column, problem.code) == (2, statement.index(tea), "unknown-node")
+    assert f"`{tea}` went with a node" in problem.message
+    assert contents(graph) == before
+    graph.load(f'{USES["joined"].format(id=tea)} del(id="Ada"); {USES["changed"].format(id=tea)}')
+    assert contents(graph)[tea]["properties"]["name"] == "x"
+
+
+def test_a_program_that_uses_what_went_with_a_thought_is_refused(graph: MemoryGraph) -> None:
+    graph.load(FIRST.replace("}\n", "context inner(&anna) { &anna likes &anna. } }\n"), "pete")
+    before = contents(graph)
+    [context] = [each for each in graph.thoughts() if each.name == "first"]
+    inner = next(id_ for id_, row in before.items() if row["properties"].get("name") == "inner")
+    fact = next(id_ for id_ in before if id_.startswith("fact-"))
+    deletion = f'del(id="memory-{context.address}"); '
+    for used, code in (
+        (f'Node(node_id="{inner}", data="x");', "unknown-node"),
+        (f'Edge(edge_id="{fact}", weight=0.5);', "unknown-id"),
+    ):
+        with pytest.raises(ScriptError) as refused:
+            graph.load(deletion + used)
+        assert [problem.code for problem in refused.value.problems] == [code]
+    assert contents(graph) == before
 
 
 def test_what_speaks_of_a_deleted_concept_goes_with_it_and_comes_back(graph: MemoryGraph) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, Provenance
 from memorygraph.cli import cli
-from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.compiler.identity import program_id
+from memorygraph.errors import ConflictError, NotFoundError, Source
 from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
@@ -350,6 +352,70 @@ def test_a_run_that_is_forgotten_while_a_model_writes_does_not_come_back(
     assert [path for path in home.rglob("*") if path.is_file() and b"canary" in path.read_bytes()] == []
 
 
+ASKING = READING.format(body='return generate({ input: "canary" }) { return { t string } }')
+STEPS = CONVO.format(word="canary", said="y")
+
+
+def id_of(program: str) -> str:
+    """The id of a program: what the stored ones are known by."""
+    return program_id(Source(program))
+
+
+@pytest.mark.parametrize(
+    ("language", "program", "earlier"),
+    [("agentscript", ASKING, False), ("agentscript", ASKING, True), ("convo", STEPS, False)],
+    ids=["agentscript", "agentscript of earlier versions", "convo"],
+)
+@pytest.mark.usefixtures("home")
+def test_a_program_is_forgotten_with_its_runs(graph: MemoryGraph, language: str, program: str, earlier: bool) -> None:
+    graph.load(program, language, file="asked.as")
+    graph.run(program, language=language, mock=True)
+    other = graph.run(program.replace("canary", "pigeon"), language=language, mock=True)
+    if earlier:  # a run had the whole hash
+        longer = "MATCH (run:Run {namespace: $namespace}) SET run.program_hash = run.program_hash + $rest"
+        graph.query(longer, {"rest": "0" * 32}, write=True)
+    assert graph.forget(id_of(program)).went["runs"] == 1
+    assert contents_with(graph, "canary") == []
+    assert [run.id for run in graph.runs()] == [other.run]
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.usefixtures("home")
+def test_a_node_graph_that_was_only_run_is_forgotten_by_its_id_with_its_runs(graph: MemoryGraph) -> None:
+    for _ in range(2):
+        graph.run(STEPS, language="convo", mock=True)
+    planned = graph.forget(id_of(STEPS), dry_run=True)
+    went = graph.forget(id_of(STEPS)).went
+    assert (went, went["programs"], went["runs"]) == (planned.went, 1, 2)
+    assert contents_with(graph, "canary") == []
+    with pytest.raises(NotFoundError):
+        graph.forget(id_of(STEPS))
+
+
+@pytest.mark.parametrize("load", [False, True], ids=["only run", "loaded, and no longer a program"])
+@pytest.mark.usefixtures("home")
+def test_a_node_graph_goes_with_the_last_of_its_runs(graph: MemoryGraph, load: bool) -> None:
+    if load:
+        graph.load(STEPS, "convo", file="steps.convo")
+    first, last = (graph.run(STEPS, language="convo", mock=True) for _ in range(2))
+    if load:
+        graph.forget_program("steps")
+    assert "programs" not in graph.forget(first.run).went
+    assert {row["labels"][0] for row in contents_with(graph, "Say canary")} >= {"Run", "Graph"}
+    assert graph.forget(last.run).went["programs"] == 1
+    assert contents_with(graph, "canary") == []
+
+
+@pytest.mark.usefixtures("home")
+def test_a_loaded_node_graph_outlives_its_runs(graph: MemoryGraph) -> None:
+    graph.load(STEPS, "convo", file="steps.convo")
+    run = graph.run(STEPS, language="convo", mock=True)
+    graph.forget(run.run)
+    assert [program.name for program in graph.programs()] == ["steps"]
+    graph.run(graph.program("steps"), mock=True)
+    assert graph.broken_invariants() == []
+
+
 @pytest.mark.parametrize("deleted", [True, False])
 def test_nothing_is_left_of_what_only_a_forgotten_thought_spoke_of(graph: MemoryGraph, deleted: bool) -> None:
     graph.load(THOUGHT, "pete")
@@ -426,6 +492,7 @@ def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGra
 AT_O = 'Edge(edge_id="e", from_node="o", to_node="o", verb="{verb}", weight=1.0);'
 
 
+@pytest.mark.parametrize("expired", [False, True])
 @pytest.mark.parametrize(
     "said",
     [
@@ -435,7 +502,7 @@ AT_O = 'Edge(edge_id="e", from_node="o", to_node="o", verb="{verb}", weight=1.0)
     ],
 )
 def test_what_a_conversation_says_under_an_id_that_was_deleted_before_goes_without_the_former_one(
-    graph: MemoryGraph, said: list[str]
+    graph: MemoryGraph, said: list[str], expired: bool
 ) -> None:
     first = AT_O.format(verb="knows")
     graph.load('Node(node_id="o", name="O", data=""); Node(node_id="ada", name="Ada", data="of others");' + first)
@@ -445,7 +512,12 @@ def test_what_a_conversation_says_under_an_id_that_was_deleted_before_goes_witho
     before = graph.export()
     for text in said:
         graph.load(text, provenance=Provenance(conversation="talk"))
-    graph.forget_conversation("talk")
+    if expired:
+        graph.messages("talk").append({"role": "user", "content": "canary"})
+        graph.expire_conversation("talk", after=timedelta(0))
+        graph.purge_expired()
+    else:
+        graph.forget_conversation("talk")
     assert contents_with(graph, "canary") == []
     assert graph.export() == before
     graph.undo(deleted)  # it was not the conversation that said this
@@ -491,6 +563,83 @@ def test_what_a_conversation_only_brought_back_stays(graph: MemoryGraph) -> None
     graph.undo(deleted, provenance=Provenance(conversation="talk"))
     graph.forget_conversation("talk")
     assert graph.export() == before
+    assert graph.broken_invariants() == []
+
+
+def undo_deletions(graph: MemoryGraph, *, of: str) -> None:
+    """Delete something and bring it back, twice."""
+    for _ in range(2):
+        deleted = graph.delete(of).revision
+        assert deleted is not None
+        graph.undo(deleted)
+
+
+def undo_load_and_undo(graph: MemoryGraph, *, times: int) -> None:
+    """Undo the second load, and each undo of it by another one."""
+    revision = 2
+    for _ in range(times):
+        revision = graph.undo(revision).revision
+
+
+@pytest.mark.parametrize(
+    "undo",
+    [
+        partial(undo_deletions, of="ada"),
+        partial(undo_deletions, of="e"),
+        partial(undo_load_and_undo, times=2),
+        partial(undo_load_and_undo, times=3),
+        partial(undo_load_and_undo, times=4),
+    ],
+    ids=["a node", "an edge", "the load", "the load, and undone again", "the load twice"],
+)
+def test_what_a_conversation_said_and_an_undo_brought_back_is_forgotten_with_it(
+    graph: MemoryGraph, undo: Callable[[MemoryGraph], None]
+) -> None:
+    graph.load('Node(node_id="o", name="O", data="");')
+    joined = 'Edge(edge_id="e", from_node="ada", to_node="o", verb="canary", weight=1.0);'
+    graph.load('Node(node_id="ada", name="Ada", data="canary");' + joined, provenance=Provenance(conversation="talk"))
+    undo(graph)
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == contents_with(graph, "Ada") == []
+    assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["o"]
+    assert graph.broken_invariants() == []
+    for revision in range(2, graph.revisions(1)[0].revision):
+        with pytest.raises(ConflictError, match="can't be undone"):
+            graph.undo(revision)
+
+
+@pytest.mark.parametrize("later", ["", 'Node(node_id="ada", data="later");'])
+def test_what_a_conversation_changed_and_an_undo_brought_back_becomes_what_it_was_before(
+    graph: MemoryGraph, later: str
+) -> None:
+    graph.load('Node(node_id="o", name="O", data="");')
+    graph.load('Node(node_id="ada", name="Ada", data="of others");' + AT_O.format(verb="knows"))
+    changed = 'Node(node_id="ada", data="canary");' + AT_O.format(verb="canary")
+    graph.load(changed, provenance=Provenance(conversation="talk"))
+    for id_ in ("ada", "e"):
+        undo_deletions(graph, of=id_)
+    if later:
+        graph.load(later)
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    assert (graph.node("ada").data, graph.edge("e").verb) == ("later" if later else "of others", "knows")
+    assert graph.at(2).node("ada").data == "of others"
+    assert graph.broken_invariants() == []
+
+
+def test_what_others_said_and_an_undo_brought_back_stays_with_its_history(graph: MemoryGraph) -> None:
+    graph.load(
+        'Node(node_id="o", name="O", data="");' + AT_O.format(verb="knows") + 'Node(node_id="p", name="P", data="");'
+    )
+    graph.load('Node(node_id="ada", name="Ada", data="canary");', provenance=Provenance(conversation="talk"))
+    deleted = graph.load('del(id="ada"); del(id="p"); del(id="e");').revision
+    assert deleted is not None
+    undone = graph.undo(deleted).revision
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["o", "p"]
+    assert [change.revision for change in graph.history("p")] == [1, deleted, undone]
+    assert graph.edge("e").verb == "knows"
     assert graph.broken_invariants() == []
 
 

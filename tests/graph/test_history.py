@@ -521,6 +521,149 @@ def test_every_revision_is_that_of_a_model_which_keeps_them_all(
     assert [graph.at(r).export() for r in range(first, last + 1)] == list(map(expected, model.states[first:]))
 
 
+# What one load changes and deletes
+
+
+def _everything(graph: MemoryGraph) -> list[Any]:
+    """All that is there now, with its labels and what hangs on it, but for its age and for addresses, which stay."""
+    nodes = graph.query(
+        "MATCH (n {namespace: $namespace}) WHERE NOT n:Former AND NOT n:Load AND n.id IS NOT NULL "
+        "RETURN labels(n) AS labels, n {.*, since: null, memory: null} AS properties ORDER BY n.id"
+    )
+    links = graph.query(
+        "MATCH (n {namespace: $namespace})-[r]->(m) WHERE NOT n:Former AND NOT m:Former AND NOT n:Load "
+        "RETURN type(r) AS type, r {.*, since: null} AS properties, n.id AS source, m.id AS target "
+        "ORDER BY type, source, target, r.id, r.ref"
+    )
+    return [nodes, links]
+
+
+THOUGHT = "context main(&anna, &carl) { &bread = /* bread */ &carl says that &anna likes &bread. &anna eats &bread. }"
+CHANGED = 'Node(node_id="{id}", data="x");'
+DELETED = 'del(id="{id}");'
+CREATED = 'Node(node_id="{id}", name="N", data="");'
+NODE_PROGRAMS = {
+    "changed, deleted": CHANGED + DELETED,
+    "deleted, created": DELETED + CREATED,
+    "deleted, created as it was": DELETED + 'Node(node_id="{id}", name="{name}", data="{data}");',
+    "deleted, created, deleted": DELETED + CREATED + DELETED,
+    "changed, deleted, created, changed": CHANGED + DELETED + CREATED + CHANGED,
+    "deleted, created, joined": DELETED
+    + CREATED
+    + 'Edge(edge_id="own", from_node="{id}", to_node="{id}", verb="v", weight=0.5);',
+}
+NODES = {
+    "an entity with an alias": "n.name = 'Ada'",
+    "an observation": "n.data = 'likes tea'",
+    "a concept": "n.name = 'bread'",
+    "a statement": "n:Statement",
+    "a thought": "n:Context",
+}
+
+
+def _remember(graph: MemoryGraph) -> None:
+    graph.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
+    graph.entities.create([Entity(name="Countess", entity_type="person", observations=["is kind"])])
+    graph.merge("Countess", into="Ada")
+    graph.load(THOUGHT, "pete")
+
+
+def _check_undo(graph: MemoryGraph, program: str) -> None:
+    """Undo a load, undo the undo, and so on."""
+    before = _everything(graph)
+    loaded = graph.load(program).revision
+    after = _everything(graph)
+    revision = loaded
+    for state in (before, after, before, after):
+        revision = graph.undo(revision).revision
+        assert _everything(graph) == state
+    graph.undo(loaded)
+    assert _everything(graph) == before
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("program", NODE_PROGRAMS)
+@pytest.mark.parametrize("which", NODES)
+def test_a_node_that_a_load_deletes_and_changes_comes_back_with_all_that_hung_on_it(
+    graph: MemoryGraph, which: str, program: str
+) -> None:
+    _remember(graph)
+    [node] = graph.query(
+        f"MATCH (n:Node {{namespace: $namespace}}) WHERE {NODES[which]} "
+        "RETURN n.id AS id, n.name AS name, n.data AS data"
+    )
+    text = NODE_PROGRAMS[program].format(**node)
+    if which == "a thought" and not program.endswith("deleted"):
+        loaded = graph.load(text)
+        with pytest.raises(ConflictError, match="another node since"):
+            graph.undo(loaded.revision)
+    else:
+        _check_undo(graph, text)
+
+
+EDGE_CREATED = 'Edge(edge_id="{id}", from_node="{source}", to_node="{target}", verb="w", weight=0.5);'
+EDGE_PROGRAMS = {
+    "changed, deleted": 'Edge(edge_id="{id}", weight=0.5);' + DELETED,
+    "moved, deleted": 'Edge(edge_id="{id}", from_node="{target}");' + DELETED,
+    "deleted, created": DELETED + EDGE_CREATED,
+    "deleted, created as it was": DELETED
+    + 'Edge(edge_id="{id}", from_node="{source}", to_node="{target}", verb="{verb}", weight={weight});',
+    "deleted, created, deleted": DELETED + EDGE_CREATED + DELETED,
+    "changed with its node, deleted with that": 'Edge(edge_id="{id}", weight=0.5); Node(node_id="{source}", data="x");'
+    'del(id="{source}");',
+}
+
+
+@pytest.mark.parametrize("program", EDGE_PROGRAMS)
+@pytest.mark.parametrize("verb", ["observed", "eats"])
+def test_an_edge_that_a_load_deletes_and_changes_comes_back_as_it_was(
+    graph: MemoryGraph, verb: str, program: str
+) -> None:
+    _remember(graph)
+    edge = graph.query(
+        "MATCH (a)-[e:EDGE {namespace: $namespace, verb: $verb}]->(b) "
+        "RETURN e.id AS id, e.verb AS verb, e.weight AS weight, a.id AS source, b.id AS target",
+        {"verb": verb},
+    )[0]
+    _check_undo(graph, EDGE_PROGRAMS[program].format(**edge))
+
+
+def test_edges_between_nodes_that_come_back_in_place_of_others_stay(graph: MemoryGraph) -> None:
+    _remember(graph)
+    graph.load(AB)
+    ids = ["Ada", "a", "b"]
+    before = _everything(graph)
+    loaded = graph.load("".join(DELETED.format(id=i) + CREATED.format(id=i) for i in ids))
+    between = {f"{source}-{target}" for source in ids for target in ids}
+    edges = [
+        f'Edge(edge_id="{source}-{target}", from_node="{source}", to_node="{target}", verb="v", weight=1.0);'
+        for source in ids
+        for target in ids
+    ]
+    later = graph.load("".join(edges))
+    undone = graph.undo(loaded.revision)
+    assert {edge.id for edge in graph.at(undone.revision).edges() if edge.verb == "v"} == between
+    redone = graph.undo(undone.revision)
+    assert {edge.id for edge in graph.at(redone.revision).edges() if edge.verb == "v"} == between
+    graph.undo(redone.revision)
+    assert graph.broken_invariants() == []
+    graph.undo(later.revision)
+    assert _everything(graph) == before
+
+
+def test_a_node_does_not_come_back_in_place_of_one_that_a_later_thought_or_merge_speaks_of(graph: MemoryGraph) -> None:
+    _remember(graph)
+    [anna] = graph.query("MATCH (n:Node {namespace: $namespace, name: 'anna'}) RETURN n.id AS id")
+    thought = graph.load(DELETED.format(**anna) + CREATED.format(**anna))
+    graph.load(f"context other(&carl) {{ memory:{anna['id'].removeprefix('memory-')} eats &carl. }}", "pete")
+    with pytest.raises(ConflictError, match=rf"edge `fact-.*needs node `{anna['id']}`"):
+        graph.undo(thought.revision)
+    merged = graph.load(DELETED.format(id="Ada") + CREATED.format(id="Ada") + 'Node(node_id="m", name="M", data="");')
+    graph.merge("m", into="Ada")
+    with pytest.raises(ConflictError, match=r"alias `M` of revision .* needs node `Ada`"):
+        graph.undo(merged.revision)
+
+
 # What other languages have stored
 
 LOG = """
@@ -581,6 +724,21 @@ def test_what_a_thought_says_is_in_the_history_but_it_only_grows(graph: MemoryGr
     assert graph.history(facts[0].id)[0].language == "pete"
     with pytest.raises(ConflictError, match="only grows"):
         graph.undo(1)
+
+
+@pytest.mark.parametrize(
+    ("language", "program"),
+    [("agentscript", "main agent { main func(input) { return 1 } }"), ("convo", "> node a\n> user\nHi\n> goto a\n")],
+    ids=["agentscript", "convo"],
+)
+def test_the_undo_of_the_load_of_a_program_is_refused_with_what_takes_it_away(
+    graph: MemoryGraph, language: str, program: str
+) -> None:
+    graph.load(program, language, file="steps.as")
+    for dry_run in (True, False):
+        with pytest.raises(ConflictError, match="can't be undone: `memorygraph programs forget` takes"):
+            graph.undo(1, dry_run=dry_run)
+    assert ([each.name for each in graph.programs()], [each.revision for each in graph.revisions()]) == (["steps"], [1])
 
 
 def test_a_context_keeps_its_log_when_what_contextscript_says_of_it_is_undone(graph: MemoryGraph) -> None:

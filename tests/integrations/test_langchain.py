@@ -99,6 +99,19 @@ def test_the_asynchronous_methods_do_the_same(graph: MemoryGraph) -> None:
     asyncio.run(talk())
 
 
+def test_a_cleared_history_keeps_the_version_before_only_where_a_model_has_answered(graph: MemoryGraph) -> None:
+    for name, messages, kept in (
+        ("asked", [HumanMessage("Hi")], []),
+        ("answered", [*TURN, HumanMessage("And?")], None),
+    ):
+        history = MemoryGraphChatMessageHistory(graph, name)
+        history.add_messages(messages)
+        history.clear()
+        assert history.messages == []
+        before = MemoryGraphChatMessageHistory(graph, name, version=1).messages
+        assert before == (messages if kept is None else kept)
+
+
 def test_a_cleared_history_is_empty_and_the_version_before_stays(graph: MemoryGraph) -> None:
     history = MemoryGraphChatMessageHistory(graph, "talk")
     history.add_messages(TURN)

@@ -35,5 +35,27 @@ def test_what_serve_prints_starts_a_server_on_the_same_graph_from_anywhere(
     assert graph.node("ada").name == "Ada Lovelace"
 
 
+def test_the_entry_has_all_variables_of_a_server_and_its_paths_mean_the_same_everywhere(
+    server: Server, tmp_path: Path
+) -> None:
+    given = {
+        "MEMORYGRAPH_HOME": "./home", "MEMORYGRAPH_EMBEDDING_MODEL": "../model", "MEMORYGRAPH_MODEL": "org/model",
+        "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "http://a", "AGENTSCRIPT_LLM_TIMEOUT_MS": "5",
+        "JAVA_HOME": "java", "XDG_DATA_HOME": "/data", "REQUESTS_CA_BUNDLE": "a.pem", "SSL_CERT_FILE": "b.pem",
+        "SSL_CERT_DIR": "c:/d", "HTTPS_PROXY": "http://p:1", "no_proxy": "localhost",
+    }  # fmt: skip
+    absolute = {
+        "MEMORYGRAPH_HOME": f"{tmp_path}/home", "MEMORYGRAPH_EMBEDDING_MODEL": f"{tmp_path}/../model",
+        "JAVA_HOME": f"{tmp_path}/java", "REQUESTS_CA_BUNDLE": f"{tmp_path}/a.pem",
+        "SSL_CERT_FILE": f"{tmp_path}/b.pem", "SSL_CERT_DIR": f"{tmp_path}/c:/d",
+    }  # fmt: skip
+    command = [SERVER_PYTHON, "-m", "memorygraph", "serve", "--client-config"]
+    environment = {**environment_of(server), **given, "UNRELATED": "no"}
+    printed = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    variables = json.loads(printed)["mcpServers"]["memory"]["env"]
+    assert variables | given | absolute == variables
+    assert "UNRELATED" not in variables
+
+
 def test_help_prints_nothing_of_the_environment(graph: MemoryGraph, server: Server) -> None:
     assert environment_of(server)["NEO4J_URI"] not in output_of(server, graph.namespace, "--help")

@@ -174,7 +174,7 @@ MADE: list[tuple[str, dict[str, Any]]] = [
     ("find_duplicates", {}),
     ("merge_entities", {"entity": "Countess", "into": "Ada L", "dry_run": True}),
     ("merge_entities", {"entity": "Countess", "into": "Ada L"}),
-    ("undo", {"revision": 1, "dry_run": True}),
+    ("undo", {"revision": 2, "dry_run": True}),
     ("revisions", {}),
     ("list_conversations", {}),
     ("show_conversation", {"name": "talk"}),

@@ -209,6 +209,14 @@ def test_a_recall_does_not_wait_for_what_takes_long_to_index(
     assert TOPICS[1] in recaller("Cremona", budget=None, at=None).hits[0].text
 
 
+def test_a_chat_has_what_an_earlier_release_stored_be_indexed(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("user", LONG))
+    make_old(graph)
+    assert passages(graph) == []
+    graph.chat()
+    assert passages(graph)
+
+
 def test_an_error_of_the_background_is_one_of_the_next_recall(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

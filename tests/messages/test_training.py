@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -79,6 +79,25 @@ def test_answers_are_filtered_by_model_and_time_and_counted(history: MessageGrap
     assert history.training_data(model="large").left_out == {"another model": 1}
     assert history.training_data(since=now + timedelta(hours=1)).left_out == {"another time": 2}
     assert history.training_data(since=now - timedelta(hours=1), until=now + timedelta(hours=1)).answers == 2
+
+
+def test_the_time_of_an_answer_without_metadata_is_when_it_was_stored(history: MessageGraph) -> None:
+    history.extend([u("1"), a("2")])
+    hour, now = timedelta(hours=1), datetime.now(UTC)
+    assert history.training_data(since=now - hour).answers == 1
+    assert history.training_data(until=now + hour).answers == 1
+    assert history.training_data(since=now + hour).left_out == {"another time": 1}
+    assert history.training_data(until=now - hour).left_out == {"another time": 1}
+
+
+def test_a_time_without_a_zone_is_of_utc(history: MessageGraph) -> None:
+    history.append(u("1"))
+    history.append(a("2"), metadata={"model": "small"})
+    hour, now = timedelta(hours=1), datetime.now(UTC).replace(tzinfo=None)
+    assert history.training_data(since=now - hour, until=now + hour).answers == 1
+    assert history.training_data(since=now + hour).answers == 0
+    elsewhere = timezone(timedelta(hours=9))
+    assert history.training_data(since=datetime.now(elsewhere) - hour).answers == 1
 
 
 def test_answers_sampled_with_other_tools_are_in_other_samples(history: MessageGraph) -> None:

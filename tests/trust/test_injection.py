@@ -286,6 +286,7 @@ POSITIONS: dict[str, Callable[[MemoryGraph, str], Any]] = {
     "function of a run": lambda graph, text: graph.run(AGENT, "x", mock=True, function=text),
     "tools of a run": lambda graph, text: graph.run(AGENT, "x", mock=True, allow_tools=[text]),
     "hosts of a run": lambda graph, text: graph.run(AGENT, "x", mock=True, allow_hosts=[text]),
+    "namespaces of a run": lambda graph, text: graph.run(AGENT, "x", mock=True, allow_namespaces=[text]),
     "import of an agent": lambda graph, text: graph.run(
         f"import file F from {json.dumps(text, ensure_ascii=False)}\n{AGENT}", "x", mock=True
     ),

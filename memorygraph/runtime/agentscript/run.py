@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from memorygraph.compiler.identity import program_id
 from memorygraph.context.origins import copy_value
 from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptError, Source
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
@@ -52,14 +52,13 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
     trace = Trace(request.listener)
     given = complete_input(function, trace, request)
     arguments = bind_input(function, given, unit.source)
-    text = unit.source.text
     store = AgentRunStore(graph.scope)
     store.begin(
         {
             "language": "agentscript",
             "file": unit.source.file,
-            "program": text,
-            "program_hash": hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest(),
+            "program": unit.source.text,
+            "program_hash": program_id(unit.source),
             "agent": function.agent.name,
             "function": function.name,
             **typed_property("input", given),

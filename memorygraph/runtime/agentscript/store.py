@@ -113,7 +113,7 @@ class AgentRunStore:
 def generation_properties(record: GenerationRecord) -> dict[str, Any]:
     """The properties that a generation is stored with."""
     last = record.attempts[-1].completion if record.attempts else None
-    usage = last.usage if last else None
+    used = [attempt.completion.usage for attempt in record.attempts if attempt.completion.usage]
     return {
         "agent": record.agent,
         "function": record.function,
@@ -128,8 +128,8 @@ def generation_properties(record: GenerationRecord) -> dict[str, Any]:
         "ok": record.error is None,
         "error": record.error,
         "result": record.result,
-        "prompt_tokens": usage.prompt_tokens if usage else None,
-        "completion_tokens": usage.completion_tokens if usage else None,
+        "prompt_tokens": sum(usage.prompt_tokens for usage in used) if used else None,
+        "completion_tokens": sum(usage.completion_tokens for usage in used) if used else None,
         "at": record.at,
         "seconds": round(record.seconds, 6),
     }

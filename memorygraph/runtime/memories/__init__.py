@@ -20,7 +20,7 @@ from memorygraph.runtime.memories.graph import GraphClient, GraphMemory
 from memorygraph.runtime.memories.jsonl import JsonlMemory
 from memorygraph.runtime.memories.memory import ImportedMemory, MemoryFailure
 from memorygraph.runtime.memories.sqlite import SqliteMemory
-from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.permissions import Permissions, Refused
 
 __all__ = ["GraphClient", "ImportedMemory", "MemoryFailure", "open_memory"]
 
@@ -41,7 +41,9 @@ def open_memory(
         if separator and scheme == "sqlite":
             return SqliteMemory(name, uri, rest, folder, permissions)
         if separator and scheme == "neo4j":
-            return GraphMemory(name, uri, rest, graph)
+            return GraphMemory(name, uri, rest, graph, permissions)
+    except Refused:
+        raise
     except MemoryGraphError as error:
         raise MemoryGraphError(f"the memory `{name}` cannot be at `{redact_uri(uri)}`: {error}") from None
     raise MemoryGraphError(

@@ -1,5 +1,6 @@
 """`neo4j://NAMESPACE`: records as nodes of the knowledge graph; `neo4j://` is the client's own namespace.
 
+Another namespace than that has to be allowed by its name.
 An object with `id`, or with `name` and `data`, and no other fields than these, is that node, and is added or updated.
 Where a model wrote the id, the node is updated only if the program has read or added it in this run. Any other object
 becomes a node of its own, with itself as JSON for its data. So `search` finds all of it, and it is exported as
@@ -33,6 +34,7 @@ from memorygraph.runtime.memories.memory import (
     read_record,
     wrap_record,
 )
+from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.values import require_text
 
 PREFIX = "record-"
@@ -67,15 +69,18 @@ class GraphMemory(ImportedMemory):
 
     METHODS = ("add", "query", "recall")
 
-    def __init__(self, name: str, uri: str, rest: str, graph: GraphClient | None) -> None:
+    def __init__(self, name: str, uri: str, rest: str, graph: GraphClient | None, permissions: Permissions) -> None:
         super().__init__(name, uri)
         if graph is None:
             raise MemoryGraphError("it needs the knowledge graph, and this program runs without one")
         if any(sign in rest for sign in "/?#"):
             raise MemoryGraphError("write `neo4j://NAMESPACE`, with %2F for a slash")
         self._graph = type(graph)(graph.connection, unquote(rest)) if rest else graph
-        # A run is kept in the client's namespace, where the ids of another one mean nothing, or something else.
-        self._before_id = f"neo4j://{rest}/" if self._graph.namespace != graph.namespace else ""
+        self._before_id = ""
+        if self._graph.namespace != graph.namespace:
+            permissions.require_namespace(name, self._graph.namespace)
+            # A run is kept in the client's namespace, where the ids of another one mean nothing, or something else.
+            self._before_id = f"neo4j://{rest}/"
         self._read: set[str] = set()  # the ids that the program was given
 
     def add(self, record: Any) -> MemoryResult:

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from memorygraph import ConnectionError, MemoryGraph, MemoryGraphError, ModelError, QueryError, RecordWarning
+from memorygraph import (
+    ConnectionError,
+    MemoryGraph,
+    MemoryGraphError,
+    ModelError,
+    QueryError,
+    RecordWarning,
+    ScriptError,
+)
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.runtime.runs import RunWriter
@@ -146,6 +154,24 @@ def test_an_answer_in_which_a_model_refuses_is_kept_with_its_tokens(
     assert kept == [{"tokens": 4, "errors": ["the model refuses: I won't."], "answers": 1}]
 
 
+def test_the_tokens_of_a_generation_are_those_of_all_its_attempts(
+    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(text: str, read: int, written: int) -> BadJson:
+        said = {"role": "assistant", "content": text}
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+        body = {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}], "usage": usage}
+        return BadJson(json.dumps(body))
+
+    with ScriptedModel([answer("no json", 30, 4), answer('{"text": "Yes."}', 50, 6)]) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        known.run(RECALLS, INPUT)
+    [kept] = known.query(
+        "MATCH (g:Generation {namespace: $namespace}) RETURN g.prompt_tokens AS read, g.completion_tokens AS written"
+    )
+    assert kept == {"read": 80, "written": 10}
+
+
 @pytest.mark.usefixtures("model")
 def test_equal_context_is_stored_once(known: MemoryGraph) -> None:
     twice = RECALLS.replace(
@@ -224,7 +250,9 @@ def test_nodes_of_another_namespace_are_not_joined(known: MemoryGraph) -> None:
     other = MemoryGraph(known.connection, f"{known.namespace}-other")
     other.load('Node(node_id="moon", name="Guidance computer of another world", data="");')
     program = RECALLS.replace('"neo4j://"', f'"neo4j://{other.namespace}"')
-    result = known.run(program, INPUT)
+    with pytest.raises(ScriptError, match=f"--allow-namespace {other.namespace}"):
+        known.run(program, INPUT)
+    result = known.run(program, INPUT, allow_namespaces=[other.namespace])
     assert "another world" in result.trace[-1]["data"]["context"]["items"][1]["text"]
     assert result.trace[-1]["data"]["context"]["items"][1]["origins"] == [f"neo4j://{other.namespace}/moon"]
     joined = "MATCH (:ContextItem {namespace: $namespace})-[:FROM]->(n) RETURN n.id AS id"

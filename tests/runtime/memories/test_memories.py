@@ -520,7 +520,8 @@ class TestGraph:
     def test_namespaces_are_walls(self, graph: MemoryGraph) -> None:
         other = f"{graph.namespace} other/ü"
         mine = open_memory("Mine", "neo4j://", Path(), graph)
-        theirs = open_memory("Theirs", f"neo4j://{graph.namespace}%20other%2F%C3%BC", Path(), graph)
+        uri = f"neo4j://{graph.namespace}%20other%2F%C3%BC"
+        theirs = open_memory("Theirs", uri, Path(), graph, Permissions.of(allow_namespaces=[other]))
         graph.load('Node(node_id="a", name="wall", data=""); Node(node_id="b", name="", data="");'
                    'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=1.0);')  # fmt: skip
         call(theirs, "add", {"id": "a", "name": "wall", "data": "theirs"})
@@ -532,6 +533,21 @@ class TestGraph:
         assert {entry["id"] for entry in call(theirs, "recall", "wall")} == {
             kept["id"] for kept in call(theirs, "query")
         }
+
+    def test_another_namespace_needs_a_permission(self, graph: MemoryGraph) -> None:
+        other = MemoryGraph(graph.connection, f"{graph.namespace} other")
+        for uri in (f"neo4j://{graph.namespace} other", f"neo4j://{graph.namespace}%20other"):
+            for allowed in (Permissions(), Permissions.of(["file", "http"], ["localhost"], None, [graph.namespace])):
+                with pytest.raises(Refused, match=r"--allow-namespace '.* other'`.*allow_namespaces=\[\".* other\"\]"):
+                    open_memory("Theirs", uri, Path(), graph, allowed)
+            memory = open_memory("Theirs", uri, Path(), graph, Permissions.of(allow_namespaces=[other.namespace]))
+            call(memory, "add", {"id": "a", "name": "of theirs", "data": ""})
+        assert other.node("a").name == "of theirs"
+
+    def test_the_namespace_of_the_run_needs_none(self, graph: MemoryGraph) -> None:
+        for uri in ("neo4j://", f"neo4j://{graph.namespace}"):
+            call(open_memory("Mine", uri, Path(), graph), "add", {"id": "a", "name": "mine", "data": ""})
+        assert graph.node("a").name == "mine"
 
     def test_recall_takes_a_step_along_the_edges(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         graph.load("""
