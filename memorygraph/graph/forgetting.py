@@ -222,6 +222,8 @@ def lock_list(transaction: NamespaceTransaction, forgetting: str, load: str) -> 
 
 def forget_piece(state: ForgettingState) -> bool:
     """Do the first of what is left to be done, as much as fits one transaction; False where nothing is left."""
+    if state.properties["kind"] == "expired":
+        state.transaction.run("expiry/keep-renewed", forgetting=state.id)
     return any(step(state) for step in (spread, forget_learnt, forget_messages, sweep, rename_kept))
 
 
