@@ -6,10 +6,10 @@ import asyncio
 import io
 import json
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
@@ -256,7 +256,7 @@ def test_a_stream_that_is_left_early_is_given_up_before_its_client_is_closed(*, 
         asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
         held = []
         async with AsyncMemoryGraph(graph) as client:
-            rows = client.stream("RETURN 1 AS n")
+            rows = cast("AsyncGenerator[Any, None]", client.stream("RETURN 1 AS n"))
             held += [rows] * is_held
             async for _ in rows:
                 break
@@ -277,10 +277,10 @@ def test_a_client_is_closed_at_once_while_a_page_of_a_stream_is_read() -> None:
 
     async def read() -> None:
         async with AsyncMemoryGraph(graph) as client:
-            rows = client.stream("RETURN 1 AS n")
-            task = asyncio.create_task(anext(rows))
+            rows = cast("AsyncGenerator[Any, None]", client.stream("RETURN 1 AS n"))
+            first = asyncio.ensure_future(anext(rows))
             await asyncio.to_thread(graph.waits.wait, 30)
-        assert await task == {"n": 1}
+        assert await first == {"n": 1}
         await rows.aclose()
 
     asyncio.run(read())
