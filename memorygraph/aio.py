@@ -25,12 +25,36 @@ PAGE_ROWS = 1000
 MAX_THREADS = 32
 
 
+class _Stream:
+    """What a generator gives, which one thread at a time reads or closes."""
+
+    def __init__(self, values: Generator[Any, None, None]) -> None:
+        self._values = values
+        self._busy = Lock()
+        self.is_reading = False
+
+    def read_page(self) -> list[Any]:
+        """Read the next page; an empty one is the end."""
+        with self._busy:
+            self.is_reading = True
+            try:
+                return list(itertools.islice(self._values, PAGE_ROWS))
+            finally:
+                self.is_reading = False
+
+    def close(self) -> None:
+        """Give up the rest."""
+        with self._busy:
+            self._values.close()
+
+
 class Offloaded:
     """An object whose methods are awaited: each call runs in a thread of the executor."""
 
-    def __init__(self, target: Any, executor: ThreadPoolExecutor) -> None:
+    def __init__(self, target: Any, executor: ThreadPoolExecutor, streams: set[_Stream]) -> None:
         self._target = target
         self._executor = executor
+        self._streams = streams  # those that are open, of the whole client
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(name for name in dir(self._target) if not name.startswith("_"))})
@@ -39,7 +63,7 @@ class Offloaded:
         attribute = getattr(self._target, name)
         # A part of the client that has methods of its own, as `mg.entities`.
         if isinstance(getattr(type(self._target), name, None), cached_property):
-            return Offloaded(attribute, self._executor)
+            return Offloaded(attribute, self._executor, self._streams)
         if inspect.isgeneratorfunction(attribute):
             return wraps(attribute)(partial(self._stream, attribute))
         return wraps(attribute)(partial(self._run, attribute)) if callable(attribute) else attribute
@@ -58,28 +82,22 @@ class Offloaded:
         self, method: Callable[..., Generator[Any, None, None]], /, *args: Any, **options: Any
     ) -> AsyncIterator[Any]:
         """Fetch each page of what a generator gives in a thread; where the reader ends, the rest is given up."""
-        values = method(*args, **options)
-        busy = Lock()
-
-        def read_page() -> list[Any]:
-            with busy:
-                return list(itertools.islice(values, PAGE_ROWS))
-
-        def close() -> None:
-            with busy:
-                values.close()
-
+        stream = _Stream(method(*args, **options))
+        self._streams.add(stream)
         try:
-            while page := await self._run(read_page):
+            while page := await self._run(stream.read_page):
                 for value in page:
                     yield value
         except asyncio.CancelledError:
             with suppress(RuntimeError):  # the client is closed already
-                self._executor.submit(close)  # behind the page, which is still being read: nobody waits for it
+                self._executor.submit(stream.close)  # behind the page, which is still being read: nobody waits for it
             raise
         except BaseException:
-            await self._run(close)
+            with suppress(RuntimeError):  # the client is closed already, and has closed this first
+                await self._run(stream.close)
             raise
+        finally:
+            self._streams.discard(stream)
 
 
 class AsyncMemoryGraph(Offloaded):
@@ -102,7 +120,7 @@ class AsyncMemoryGraph(Offloaded):
         """Take a client, or make one of a driver as `MemoryGraph` does."""
         if not isinstance(graph, MemoryGraph):
             graph = MemoryGraph(graph, *args, **options)
-        super().__init__(graph, ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="memorygraph"))
+        super().__init__(graph, ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="memorygraph"), set())
 
     @classmethod
     async def connect(cls, *args: Any, **options: Any) -> Self:
@@ -118,5 +136,10 @@ class AsyncMemoryGraph(Offloaded):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._run(self._target.close)
-        self._executor.shutdown(wait=False)
+        # A stream that was left early is given up before its connection is closed; one that is being read ends with it.
+        left = [stream.close for stream in self._streams if not stream.is_reading]
+        try:
+            await asyncio.gather(*map(self._run, left), return_exceptions=True)
+        finally:
+            await self._run(self._target.close)
+            self._executor.shutdown(wait=False)

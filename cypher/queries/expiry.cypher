@@ -49,8 +49,17 @@ CALL () {
   WHERE due.expires_at > datetime({epochMillis: 0}) AND due.expires_at <= datetime.realtime()
   RETURN due ORDER BY due.namespace, due.expires_at LIMIT $limit
 }
-MERGE (forgetting)-[:FORGETS]->(due)
+MERGE (forgetting)-[listed:FORGETS]->(due)
+  ON CREATE SET listed.due = true
 RETURN count(due) AS due;
+
+// name: keep-renewed
+// Take off the list the nodes that have got another time since they were put on it: a write that was let through before they
+// were due has waited for the lock of the namespace meanwhile. Parameters: namespace, forgetting.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(node:Node)
+USING INDEX SEEK forgetting:Forgetting(namespace, id)
+WHERE listed.due AND coalesce(node.expires_at > datetime.realtime(), true)
+DELETE listed;
 
 // name: set-node
 // Have a node expire at a time, or some milliseconds from now, or never where both are null. A time less than $lead

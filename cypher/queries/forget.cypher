@@ -1,6 +1,6 @@
 // Forgetting (graph/forgetting.py): what goes for good, with its history, its runs and what was learnt from it alone.
 //
-//   (:Forgetting {namespace, id, kind, target, load, conversations, runs})-[:FORGETS {spread}]->(what is to go)
+//   (:Forgetting {namespace, id, kind, target, load, conversations, runs})-[:FORGETS {spread, due}]->(what is to go)
 //
 // First everything that goes with something on the list is put on the list (`spread`); then the list is deleted, a bounded
 // piece in each transaction, under the write lock of the namespace. A message goes when nothing follows it and nothing ends with it, so that what another conversation has stays. What a

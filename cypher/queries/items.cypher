@@ -101,7 +101,9 @@ RETURN count(*) AS items;
 UNWIND $ids AS id
 MATCH (item:Node {namespace: $namespace, id: id})
 USING INDEX SEEK item:Node(namespace, id)
-WHERE item:Item AND item.ttl IS NOT NULL
+WHERE item:Item
+SET item.namespace = $namespace // its lock, before its time is read
 WITH item, datetime.realtime() AS now
+WHERE item.ttl IS NOT NULL
 SET item.expires_at = CASE WHEN item.ttl * 60000 < $lead THEN now
                       ELSE now + duration({milliseconds: toInteger(item.ttl * 60000)}) END;

@@ -295,6 +295,7 @@ RETURN id, message.body AS body, coalesce(message.said_at, message.created_at, d
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
+SET message.role = message.role // its lock, before the names of others are read
 WITH message, row, coalesce(message.conversations, []) AS conversations,
      $dated OR message.passages IS NULL AS anew
 WITH message, row, conversations, anew,
@@ -389,6 +390,8 @@ SET namespace.parts_stored = true;
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK node:Node(namespace, id)
+SET node.namespace = $namespace // its lock, before its texts are read
+WITH node, row
 WHERE node.name = row.name AND node.data = row.data
 SET node += row.parts;
 
@@ -397,6 +400,8 @@ SET node += row.parts;
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
+SET message.role = message.role // its lock, before its text is read
+WITH message, row
 WHERE message.said = row.said
 SET message += row.parts;
 
@@ -424,6 +429,8 @@ ELSE {
 UNWIND $rows AS row
 MATCH (alias:Alias {namespace: $namespace, id: row.id})
 USING INDEX SEEK alias:Alias(namespace, id)
+SET alias.namespace = $namespace // its lock, before its name is read
+WITH alias, row
 WHERE alias.name = row.name
 SET alias += row.parts;
 
@@ -508,6 +515,8 @@ SET passage.embedding = row.vector, passage.embedding_model = $model, passage.ro
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK node:Node(namespace, id)
+SET node.namespace = $namespace // its lock, before its texts are read
+WITH node, row
 WHERE coalesce(node.name, '') = coalesce(row.name, '') AND coalesce(node.data, '') = coalesce(row.data, '')
 SET node.embedding = row.vector, node.embedding_model = $model,
     node.home = CASE WHEN node:Item THEN node.shelf ELSE node.home END;

@@ -14,7 +14,7 @@ import click
 from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files
-from memorygraph.cli.settings import Settings, report_from_graph
+from memorygraph.cli.settings import OpenedServer, Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.home import expand_user
 from memorygraph.sentences import counted
@@ -142,7 +142,8 @@ def serve_command(
     namespaces = gather_tokens(tokens, given)
     named = [] if groups == "all" else [name.strip() for name in groups.split(",")]
     tools = choose_tools(without, groups=named, read_only=read_only, models=models)
-    graph = BackgroundGraph(settings.connect, settings.is_gone)
+    opened = OpenedServer(settings)
+    graph = BackgroundGraph(opened.connect, opened.is_gone)
     if transport == "stdio":
         serve_stdio(graph, tools)
         return

@@ -72,6 +72,36 @@ def namespace_option() -> str:
     return f" -n {shlex.quote(settings.namespace)}" if settings.namespace else ""
 
 
+class OpenedServer:
+    """The server of these settings as it was when a graph of it was opened.
+
+    An embedded one that was started again since then is another: it may be at another port, or have other data.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._process: object = None
+
+    @contextmanager
+    def connect(self) -> Iterator[MemoryGraph]:
+        """The client, connected as the settings say."""
+        with self._settings.connect() as graph:
+            self._process = self._find_process()
+            yield graph
+
+    def is_gone(self) -> bool:
+        """Tell whether it was the embedded server, and that has ended or is another now."""
+        return self._settings.is_gone() or self._find_process() != self._process
+
+    def _find_process(self) -> object:
+        if not self._settings.embedded:
+            return None
+        from memorygraph.cli.server import embedded_server
+        from memorygraph.server.process import find_server
+
+        return find_server(embedded_server().home)
+
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 

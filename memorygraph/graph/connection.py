@@ -191,7 +191,7 @@ def fails_always(error: QueryError) -> bool:
 def translate_in_doubt(error: Exception) -> ConnectionError:
     """Translate the error of a write that may have been kept all the same."""
     cause = error.__cause__ if isinstance(error, exceptions.IncompleteCommit) else error
-    reason = translate(cause) if isinstance(cause, DriverFailure) else None
+    reason = translate(cause) if isinstance(cause, DriverFailure) else cause
     kind = RestartNeededError if isinstance(reason, RestartNeededError) else ConnectionError
     return kind(f"{_UNKNOWN_OUTCOME}. {reason}" if reason else _UNKNOWN_OUTCOME, outcome_unknown=True)
 
@@ -478,6 +478,8 @@ class Connection:
             with _translated():
                 try:
                     return once()
+                except ConnectionError as closed:  # by another thread, since the last attempt
+                    raise (translate_in_doubt(closed) if in_doubt else closed) from closed.__cause__
                 except (exceptions.Neo4jError, exceptions.DriverError) as failure:
                     raise_interrupt(failure)
                     error = told_by_driver(failure)

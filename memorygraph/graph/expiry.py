@@ -13,6 +13,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -61,7 +62,8 @@ class ExpiryGate:
         """Ask the database what has expired, remove that, and note when to ask again."""
         asked = time.monotonic()
         while (left := read_seconds_left(namespace)) <= 0:
-            remove_some_expired(namespace, self.clear)
+            with suppress(NotFoundError):  # the namespace was dropped meanwhile, and nothing in it is left
+                remove_some_expired(namespace, self.clear)
             asked = time.monotonic()
         if len(self._look_again) >= MAX_NAMESPACES:
             self._look_again.clear()
@@ -89,7 +91,8 @@ def purge_expired(namespace: Namespace, clear: ClearFiles, *, dry_run: bool = Fa
         went.update(planned.went)
         stayed.update(planned.stayed)
     while not dry_run and read_seconds_left(own) <= 0:
-        remove_some_expired(own, clear)
+        with suppress(NotFoundError):
+            remove_some_expired(own, clear)
     records = own.read("expiry/unreported")
     for record in records:
         went.update(read_counts(record["went"]))

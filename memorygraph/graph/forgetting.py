@@ -164,6 +164,9 @@ def forget_for_good(
 
     `clear` deletes what files of this machine hold of conversations and of runs, and returns how many that were. A dry
     run does everything in one transaction, and rolls back.
+
+    Raises:
+        NotFoundError: the namespace was dropped meanwhile.
     """
     forgetting = f"{kind} {target}"
     load = uuid.uuid4().hex
@@ -234,6 +237,8 @@ def lock_list(transaction: NamespaceTransaction, forgetting: str, load: str) -> 
 
 def forget_piece(state: ForgettingState) -> bool:
     """Do the first of what is left to be done, as much as fits one transaction; False where nothing is left."""
+    if state.properties["kind"] == "expired":
+        state.transaction.run("expiry/keep-renewed", forgetting=state.id)
     return any(step(state) for step in (spread, forget_learnt, forget_messages, sweep, rename_kept))
 
 
@@ -428,8 +433,12 @@ def finish(
         nonlocal files
         state = lock_list(transaction, forgetting, load)
         if state is None:  # the acknowledgement was lost, or another process was faster
-            [row] = transaction.run("forget/record", load=load)
-            return report(kind, row["load"], row["load"]["revision"])
+            rows = transaction.run("forget/record", load=load)
+            if not rows:
+                raise NotFoundError(
+                    f"namespace `{namespace}` was dropped meanwhile, with what was to be forgotten in it"
+                )
+            return report(kind, rows[0]["load"], rows[0]["load"]["revision"])
         files += clear(state.properties["conversations"], state.properties["runs"])
         state.went["files of this machine"] += files
         count_kept(state)

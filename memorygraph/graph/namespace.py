@@ -24,6 +24,8 @@ Where such a record goes with its namespace, it stands in the nodes of the schem
 as plain bytes.
 """
 
+_PAGES_OF_OTHER_PARTS = ("runs/drop-runs", "convo/drop-graphs", "threads/drop", "messages/drop-conversations")
+
 Result = TypeVar("Result")
 Row = TypeVar("Row")
 Rows = list[dict[str, Any]]
@@ -259,7 +261,7 @@ def begin_drop(namespace: Namespace) -> None:
 
 
 def drop_namespace(namespace: Namespace) -> None:
-    """Delete a namespace with its nodes, edges, loads and history."""
+    """Delete a namespace with its nodes, edges, loads and history, and what others say and run in it meanwhile."""
 
     def work(transaction: NamespaceTransaction) -> int:
         elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
@@ -267,8 +269,11 @@ def drop_namespace(namespace: Namespace) -> None:
         if not deleted:
             [row] = transaction.run("namespaces/drop-namespace-entries", limit=NODES_PER_TRANSACTION)
             deleted = row["deleted"]
-        if not deleted:  # the transaction holds the namespace's lock: nothing is left
+        if not deleted:
             transaction.run("namespaces/keep-mark", mark=UNCOMPACTED)
+            pages = [transaction.run(page, limit=NODES_PER_TRANSACTION) for page in _PAGES_OF_OTHER_PARTS]
+            deleted = sum(row["deleted"] for [row] in pages)
+        if not deleted:  # the transaction holds the namespace's lock: nothing is left
             transaction.run("namespaces/drop-namespace-records")
         return deleted
 

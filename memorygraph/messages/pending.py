@@ -34,14 +34,17 @@ class PendingTranscripts:
 
     def __init__(self, namespace: str, folder: Path | None = None) -> None:
         self.folder = (folder or own_folder("transcripts")) / name_file(namespace)
+        self._seen: dict[str, tuple[int, int]] = {}  # of each conversation the note that `waiting` has read
 
     def add(self, ref: TranscriptRef) -> None:
         """Let a transcript wait, once."""
         write_private(self._path(ref.conversation), json.dumps(ref.as_dict()))
 
     def remove(self, ref: TranscriptRef) -> None:
-        """Let a transcript wait no longer."""
-        self.forget([ref.conversation])
+        """Let a transcript that `waiting` returned wait no longer, unless another hook has noted it anew since then."""
+        with suppress(OSError):
+            if _mark_of(self._path(ref.conversation)) == self._seen.get(ref.conversation):
+                self.forget([ref.conversation])
 
     def forget(self, conversations: Collection[str]) -> int:
         """Let the transcripts of conversations wait no longer, and return how many these were."""
@@ -57,10 +60,18 @@ class PendingTranscripts:
         found = []
         for path in self.folder.glob("*.json"):
             try:
-                found.append((path.stat().st_mtime_ns, TranscriptRef(**parse_json(path.read_bytes()))))
+                mark = _mark_of(path)
+                found.append((mark, TranscriptRef(**parse_json(path.read_bytes()))))
             except (OSError, ValueError, TypeError):  # it was removed just now, or is no note of ours
                 continue
+        self._seen = {ref.conversation: mark for mark, ref in found}
         return [ref for _, ref in sorted(found, key=lambda each: each[0], reverse=True)]
 
     def _path(self, conversation: str) -> Path:
         return self.folder / f"{name_file(conversation)}.json"
+
+
+def _mark_of(path: Path) -> tuple[int, int]:
+    """Tell a note from one that has been written in its place, also within one tick of the clock."""
+    status = path.stat()
+    return status.st_mtime_ns, status.st_ino

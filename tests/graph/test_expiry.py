@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from io import StringIO
 from pathlib import Path
@@ -17,8 +18,10 @@ from memorygraph.client import clear_files
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph import bundle_imports, expiry, forgetting
 from memorygraph.graph.expiry import Expiry, ExpiryGate
-from memorygraph.graph.namespace import NamespaceTransaction
+from memorygraph.graph.namespace import NamespaceTransaction, drop_namespace
+from memorygraph.memory.items import ItemKey, Items, ItemWrites
 from memorygraph.memory.values import Entity
+from memorygraph.messages.neo4j_storage import drop_conversations
 from memorygraph.query import Query
 from tests.examples import mostly_slow
 from tests.graph.test_forgetting import ALL_OF_IT, contents_with
@@ -344,6 +347,64 @@ def test_processes_that_read_at_the_same_time_leave_one_record(graph: MemoryGrap
         list(threads.map(lambda gate: gate(graph.scope), gates))
     assert [each.language for each in graph.revisions()] == ["expire", "contextscript"]
     assert graph.purge_expired().went == {"nodes": 50}
+
+
+def test_a_read_that_removes_what_expired_finds_nothing_where_the_namespace_is_dropped_meanwhile(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop_before_the_next_piece(graph, monkeypatch)
+    graph.load('Node(node_id="a", name="A", data="word");')
+    graph.expire("a", after=HOUR)
+    let_expire(graph)
+    assert graph.search("word") == []
+
+
+def test_who_forgets_in_a_namespace_that_is_dropped_meanwhile_is_told_so(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop_before_the_next_piece(graph, monkeypatch)
+    graph.load('Node(node_id="a", name="A", data="");')
+    with pytest.raises(NotFoundError, match="was dropped"):
+        graph.forget("a")
+
+
+@pytest.mark.parametrize("ttl", [None, 60.0])
+def test_an_item_that_is_stored_anew_while_its_former_value_is_removed_stays(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, ttl: float | None
+) -> None:
+    key, other = ItemKey("state.", "heartbeat"), ItemKey("state.", "other")
+    graph.items.write(put_items({key: "old", other: "old"}, ttl=60.0))
+    let_expire(graph)
+    piece, late = forgetting.forget_next, Items(replace(graph.scope, ungated=True))
+
+    def after_a_put(*list_: Any) -> bool:
+        if other in late.get([other]):  # once; it was let through before the item was due, and has waited for the lock
+            late.write(put_items({key: "new"}, ttl=ttl))
+        return piece(*list_)
+
+    monkeypatch.setattr(forgetting, "forget_next", after_a_put)
+    assert {address: item.value["is"] for address, item in graph.items.get([key, other]).items()} == {key: "new"}
+    assert [broken.name for broken in graph.broken_invariants()] == []
+
+
+def put_items(values: dict[ItemKey, str], ttl: float | None) -> ItemWrites:
+    """Writes of these values."""
+    writes = ItemWrites()
+    for key, value in values.items():
+        writes.put(key, {"is": value}, None, ttl=ttl)
+    return writes
+
+
+def drop_before_the_next_piece(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have another client drop the namespace between two transactions of what forgets in it."""
+    piece = forgetting.forget_next
+
+    def after_a_drop(*list_: Any) -> bool:
+        for drop in (drop_conversations, drop_namespace):
+            drop(replace(graph.scope, ungated=True))
+        return piece(*list_)
+
+    monkeypatch.setattr(forgetting, "forget_next", after_a_drop)
 
 
 def test_a_bundle_carries_the_times(graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import neo4j
 import openai
 import pytest
 from neo4j.auth_management import AuthManagers
+from neo4j.exceptions import IncompleteCommit
 
 from memorygraph import AsyncMemoryGraph, ConnectionError, MemoryGraph, MemoryGraphError, QueryError
 from memorygraph.errors import LoginError
@@ -143,6 +144,23 @@ def test_whoever_lends_a_driver_hears_nothing_of_our_queries(
     with caplog.at_level(logging.DEBUG, "neo4j.notifications"), MemoryGraph(lend(), new_namespace()) as graph:
         graph.query("MATCH (n:NoSuchLabel) RETURN n.no_such_property, count(*)")
     assert not caplog.records
+
+
+def test_a_write_that_was_committed_when_the_driver_was_closed_may_have_been_kept(
+    lend: Callable[..., neo4j.Driver], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, commit = lend(), neo4j.Transaction.commit
+    graph = MemoryGraph(driver, new_namespace())
+
+    def commit_and_close(transaction: neo4j.Transaction) -> None:
+        commit(transaction)
+        driver.close()
+        raise IncompleteCommit("the reply was lost")
+
+    monkeypatch.setattr(neo4j.Transaction, "commit", commit_and_close)
+    with pytest.raises(ConnectionError, match=r"not known.*is closed") as caught:
+        graph.load('Node(node_id="a", name="A", data="");')
+    assert caught.value.outcome_unknown
 
 
 def test_a_closed_driver_is_an_error_that_says_so(lend: Callable[..., neo4j.Driver]) -> None:

@@ -13,10 +13,14 @@ import pytest
 from memorygraph import MemoryGraph, QueryError
 from memorygraph.graph.schema import DATA_MIGRATIONS
 from memorygraph.library import CYPHER
+from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.memory.values import Entity
+from memorygraph.memory.vectors import embed_missing
+from memorygraph.messages.indexing import write_index
 from tests.cli.test_stopping import waiting
 from tests.graph.test_cypher import values_of
 from tests.graph.test_namespaces import info_of
+from tests.memory.test_recall import PointingEmbedder
 
 Result = TypeVar("Result")
 
@@ -101,6 +105,58 @@ def test_a_query_that_asks_for_what_it_has_deleted_is_refused(graph: MemoryGraph
 def test_no_query_sets_a_value_to_itself_which_is_read_before_the_lock_is_held() -> None:
     assert SET_TO_ITSELF.search("SET a.b = a.b\nWITH a")
     assert [name for name, block in CYPHER.items() if SET_TO_ITSELF.search(block.text)] == []
+
+
+def test_a_vector_of_a_former_text_is_not_given_to_the_next(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="x", name="", data="east");')
+    changing = "MATCH (node:Node {namespace: $namespace, id: 'x'}) SET node.data = 'north'"
+    answer_after(graph, changing, lambda: embed_missing(graph.scope, PointingEmbedder()))
+    embed_missing(graph.scope, PointingEmbedder())
+    [row] = graph.query("MATCH (node:Node {namespace: $namespace}) RETURN node.embedding AS vector")
+    assert row["vector"] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("kind", ["node", "message", "alias"])
+def test_parts_of_the_words_of_a_former_text_are_not_stored_beside_the_next(graph: MemoryGraph, kind: str) -> None:
+    label, plural = kind.capitalize(), {"alias": "aliases"}.get(kind, f"{kind}s")
+    graph.query(f"CREATE (:{label} {{namespace: $namespace, id: 'x', name: 'a', data: '', said: 'a'}})", write=True)
+    changing = f"MATCH (element:{label} {{namespace: $namespace, id: 'x'}}) SET element.name = 'b', element.said = 'b'"
+    rows = [{"id": "x", "name": "a", "data": "", "said": "a", "parts": {"name_parts": "parts of a"}}]
+    query = graph.scope.query(f"recall/add-parts-to-{plural}", rows=rows)
+    answer_after(graph, changing, lambda: graph.connection.write(lambda transaction: transaction.run(query)))
+    assert graph.query(f"MATCH (element:{label} {{namespace: $namespace}}) RETURN element.name_parts AS parts") == [
+        {"parts": None}
+    ]
+
+
+def test_a_message_of_two_conversations_is_found_in_both_that_index_it_at_once(graph: MemoryGraph) -> None:
+    for name in ("one", "two"):
+        graph.messages(name).append({"role": "user", "content": "Hello"})
+    graph.query(
+        "MATCH (message:Message {namespace: $namespace}) SET message.conversations = null, message.passages = null, "
+        "message.namespace_token = null",
+        write=True,
+    )
+    [row] = graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.id AS id")
+    first = "MATCH (message:Message {namespace: $namespace}) SET message.role = message.role"
+    indexed = (
+        "MATCH (message:Message {namespace: $namespace}) "
+        "SET message.conversations = ['one'], message.passages = 0, message.namespace_token = 'r1'"
+    )
+    answer_after(graph, first, lambda: write_index(graph.scope, "two", [row["id"]], {}), indexed)
+    assert graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.conversations AS names") == [
+        {"names": ["one", "two"]}
+    ]
+
+
+def test_an_item_that_is_stored_for_good_meanwhile_is_not_renewed(graph: MemoryGraph) -> None:
+    writes = ItemWrites()
+    writes.put(key := ItemKey("users.", "pet"), {}, None, ttl=60.0)
+    graph.items.write(writes)
+    item = graph.items.get([key])[key]
+    storing = "MATCH (item:Item {namespace: $namespace}) SET item.ttl = null, item.expires_at = null"
+    answer_after(graph, storing, lambda: graph.items.renew([item]))
+    assert graph.expiry(item.id).expires_at is None
 
 
 def test_a_namespace_that_was_set_back_is_written_to_again(graph: MemoryGraph) -> None:

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import pytest
 
-from memorygraph import MemoryGraph, NotFoundError
+from memorygraph import MemoryGraph, NotFoundError, client
 from memorygraph.graph import forgetting
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.invariants import Examination
@@ -108,6 +108,21 @@ def test_a_drop_leaves_nothing_in_files_of_this_machine(
     graph.drop_namespace(graph.namespace)
     assert [path.exists() for path in kept[0]] == [False, False, False]
     assert [path.exists() for path in (*kept[1], elsewhere)] == [True, True, True, True]
+
+
+def test_a_drop_leaves_nothing_of_what_others_say_and_run_meanwhile(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drop_after_others(dropped: Namespace) -> None:
+        graph.messages("late").append({"role": "user", "content": "said while the nodes are deleted"})
+        graph.run(CONVO, language="convo")
+        graph.query("CREATE (:Thread {namespace: $namespace, id: 'late'})", write=True)
+        drop_namespace(dropped)
+
+    monkeypatch.setattr(client, "drop_namespace", drop_after_others)
+    graph.load('Node(node_id="a", name="A", data="");')
+    graph.drop_namespace(graph.namespace)
+    assert graph.query(LEFT) == []
 
 
 @pytest.mark.usefixtures("environment")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-from collections.abc import Generator, Iterator
+import time
+from collections.abc import AsyncGenerator, Generator, Iterator
 from pathlib import Path
 from threading import Event
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree
 
 import pytest
@@ -225,6 +226,62 @@ def test_a_task_that_reads_a_stream_is_cancelled_at_once_and_its_rows_are_given_
         assert not graph.closed.is_set()
         graph.goes_on.set()
         assert await asyncio.to_thread(graph.closed.wait, 30)
+
+    asyncio.run(read())
+
+
+class Rolling(MemoryGraph):
+    """A client whose stream takes a moment to be given up, and notes what was closed first."""
+
+    def __init__(self) -> None:
+        self.closed: list[str] = []
+
+    def stream(self, *_: Any, **__: Any) -> Generator[dict[str, Any], None, None]:
+        try:
+            for n in range(5000):
+                yield {"n": n}
+        finally:
+            time.sleep(0.05)
+            self.closed.append("stream")
+
+    def close(self) -> None:
+        self.closed.append("client")
+
+
+@pytest.mark.parametrize("is_held", [False, True])
+def test_a_stream_that_is_left_early_is_given_up_before_its_client_is_closed(*, is_held: bool) -> None:
+    graph, failures = Rolling(), []
+
+    async def read() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
+        held = []
+        async with AsyncMemoryGraph(graph) as client:
+            rows = cast("AsyncGenerator[Any, None]", client.stream("RETURN 1 AS n"))
+            held += [rows] * is_held
+            async for _ in rows:
+                break
+            del rows
+        for rows in held:
+            await rows.aclose()
+
+    asyncio.run(read())
+    assert (graph.closed, failures) == (["stream", "client"], [])
+
+
+def test_a_client_is_closed_at_once_while_a_page_of_a_stream_is_read() -> None:
+    class Closing(HeldUp):
+        def close(self) -> None:
+            self.goes_on.set()
+
+    graph = Closing()
+
+    async def read() -> None:
+        async with AsyncMemoryGraph(graph) as client:
+            rows = cast("AsyncGenerator[Any, None]", client.stream("RETURN 1 AS n"))
+            first = asyncio.ensure_future(anext(rows))
+            await asyncio.to_thread(graph.waits.wait, 30)
+        assert await first == {"n": 1}
+        await rows.aclose()
 
     asyncio.run(read())
 

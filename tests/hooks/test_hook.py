@@ -9,14 +9,14 @@ import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner, Result
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
-from memorygraph.hooks import EVENTS, HookInput, PendingTranscripts, TranscriptRef
+from memorygraph.hooks import EVENTS, HookInput, PendingTranscripts, TranscriptRef, events, keep_transcripts
 
 RECORDED = Path(__file__).parent / "recorded"
 SESSION = "claude-code-2ff46cd5-f4e7-4724-bb20-579dae7956ea"
@@ -188,6 +188,23 @@ def test_a_transcript_that_cannot_be_kept_keeps_no_other_waiting(memory: MemoryG
     assert "cannot be read" in result.stderr
     assert texts(memory, SESSION)[-1] == "You are welcome."
     assert sorted(ref.conversation for ref in pending.waiting()) == [ref.conversation for ref in bad]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_transcript_that_is_noted_anew_while_it_is_kept_goes_on_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = TranscriptRef("session.jsonl", "talk")
+
+    def keep(_graph: MemoryGraph, ref: TranscriptRef) -> int:
+        if ref == ended:
+            PendingTranscripts("hooks").add(ref)  # as the session ends, with messages behind those that were read
+        return 1
+
+    monkeypatch.setattr(events, "keep_transcript", keep)
+    pending = PendingTranscripts("hooks")
+    for ref in (ended, TranscriptRef("other.jsonl", "other")):
+        pending.add(ref)
+    keep_transcripts(cast("MemoryGraph", None), pending)
+    assert pending.waiting() == [ended]
 
 
 def test_a_transcript_that_is_too_long_is_said_once(

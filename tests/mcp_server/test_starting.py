@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from typing import Any
 
 import anyio
 import mcp
+import psutil
 import pytest
 from mcp.shared.memory import create_client_server_memory_streams
 
 from memorygraph import MemoryGraph
+from memorygraph.cli.settings import OpenedServer, Settings
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Transaction
 from memorygraph.limits import Cancelled, RunBudget
 from memorygraph.mcp_server import BackgroundGraph, build_server
 from memorygraph.query import Query
+from memorygraph.server import process as server_process
 from tests.mcp_server.clients import run, text_of
 
 ENTITY = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
@@ -113,6 +117,22 @@ def test_a_neo4j_that_was_stopped_is_started_again_by_the_next_call(opening: Ope
 
     run(work)
     assert opening.times == 2
+
+
+def test_an_embedded_neo4j_that_was_started_again_is_another(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes = {"found": psutil.Process()}
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    monkeypatch.setattr(Settings, "connect", lambda _: nullcontext(graph))
+    monkeypatch.setattr(server_process, "find_server", lambda _: processes["found"])
+    for settings, is_another in ((Settings(), True), (Settings(uri="bolt://host"), False)):
+        processes["found"] = psutil.Process()
+        opened = OpenedServer(settings)
+        with opened.connect():
+            assert not opened.is_gone()
+            processes["found"] = psutil.Process(os.getppid())
+            assert opened.is_gone() == is_another
 
 
 def test_what_could_not_be_opened_is_the_answer_and_is_tried_again(graph: MemoryGraph) -> None:
