@@ -23,6 +23,7 @@ from memorygraph.languages.contextscript import is_identifier
 from memorygraph.limits import LimitExceeded, RunBudget, RunLimits
 from memorygraph.runtime.memories import ImportedMemory, MemoryFailure, open_memory
 from memorygraph.runtime.memories import graph as graph_memory
+from memorygraph.runtime.memories.jsonl import read_envelopes
 from memorygraph.runtime.permissions import Permissions, Refused
 from tests.memory.recalling import learn
 
@@ -272,6 +273,13 @@ class TestJsonLines:
         call(memory, "add", {"text": "new"})
         assert texts(memory) == ["new", *[fact["text"] for fact in (FACTS if whole else FACTS[:2])][::-1]]
         assert len(path.read_bytes().split(b"\n")) == (5 if whole else 4)
+
+    def test_a_line_that_is_being_written_is_no_record_yet(self, memory: ImportedMemory, path: Path) -> None:
+        for fact in FACTS[:2]:
+            call(memory, "add", fact)
+        whole = path.read_bytes().splitlines(keepends=True)
+        # As a file gives them that grew behind its end: a write that crosses a page is seen in two parts.
+        assert len(list(read_envelopes([whole[0], whole[1][:60], whole[1][60:]]))) == 1
 
     def test_a_torn_line_of_any_length_is_repaired(self, memory: ImportedMemory, path: Path) -> None:
         call(memory, "add", FACTS[0])
