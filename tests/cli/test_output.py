@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,6 +33,7 @@ from memorygraph.cli.output import (
     to_json,
     whole_output,
 )
+from memorygraph.cli.server import BarWhenNeeded
 from memorygraph.graph.schema import take_turn
 from memorygraph.scripts import open_script
 
@@ -139,6 +140,25 @@ def test_a_bar_shows_its_title_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys:
     with progress_bar("storing [/b].ctx"):
         pass
     assert "storing [/b].ctx" in capsys.readouterr().err
+
+
+def test_the_bar_of_a_download_goes_with_its_last_byte_and_what_follows_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with ExitStack() as shown:
+        bar = BarWhenNeeded(shown, afterwards="starting Neo4j ...")
+        bar.total(3_000_000)
+        bar.advance(1_000_000)
+        assert "starting" not in capsys.readouterr().err
+        bar.advance(2_000_000)
+        said = capsys.readouterr().err
+        assert said.endswith("starting Neo4j ...\n"), "while Neo4j starts"
+        bar.advance(-2_000_000)  # the last file was not the pinned one
+        bar.advance(2_000_000)
+        assert capsys.readouterr().err.endswith("starting Neo4j ...\n")
+    assert capsys.readouterr().err == ""
 
 
 def test_a_table_that_nobody_reads_is_no_error() -> None:
