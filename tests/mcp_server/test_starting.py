@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import queue
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any
 
 import anyio
 import mcp
 import pytest
+import uvicorn
 from mcp.shared.memory import create_client_server_memory_streams
 
 from memorygraph import MemoryGraph
+from memorygraph.cli import cli
+from memorygraph.cli.settings import Settings
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Transaction
 from memorygraph.limits import Cancelled, RunBudget
 from memorygraph.mcp_server import BackgroundGraph, build_server
+from memorygraph.mcp_server.http import PATH
 from memorygraph.query import Query
-from tests.mcp_server.clients import run, text_of
+from tests.mcp_server.clients import over_http, run, text_of
 
 ENTITY = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
 WAIT_S = 30
@@ -100,6 +107,40 @@ def test_a_client_that_asks_for_progress_hears_of_it_and_waits(opening: Opening)
 
     run(work)
     assert set(said) == {"Neo4j is starting"}
+
+
+def test_over_http_a_call_while_neo4j_starts_is_answered_at_once(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving: queue.Queue[tuple[uvicorn.Server, str]] = queue.Queue()
+    serve = uvicorn.Server.run
+
+    def say_where(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        serving.put((server, f"http://127.0.0.1:{sockets[0].getsockname()[1]}{PATH}"))
+        serve(server, sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "run", say_where)
+    monkeypatch.setattr(Settings, "embedded", True)
+    monkeypatch.setattr(Settings, "connect", lambda _settings: opening.open())
+    monkeypatch.setattr(Settings, "is_gone", lambda _settings: False)
+    command = partial(cli.main, ["serve", "--transport", "http", "--port", "0"], standalone_mode=False)
+    thread = threading.Thread(target=command)
+    thread.start()
+    server, url = serving.get(timeout=WAIT_S)
+
+    async def work() -> None:
+        async with over_http(url) as client:
+            assert "try again in 5 s" in text_of(await create(client))
+            opening.may_open.set()
+            while (done := await create(client)).is_error:
+                assert "Neo4j is starting" in text_of(done)
+
+    try:
+        run(work)
+    finally:
+        server.should_exit = True
+        thread.join(WAIT_S)
+    assert opening.times == 1
 
 
 def test_a_neo4j_that_was_stopped_is_started_again_by_the_next_call(opening: Opening) -> None:
