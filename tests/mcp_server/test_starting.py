@@ -14,6 +14,7 @@ import anyio
 import mcp
 import pytest
 import uvicorn
+from mcp import MCPError
 from mcp.shared.memory import create_client_server_memory_streams
 
 from memorygraph import MemoryGraph
@@ -24,7 +25,9 @@ from memorygraph.graph.connection import Transaction
 from memorygraph.limits import Cancelled, RunBudget
 from memorygraph.mcp_server import BackgroundGraph, build_server
 from memorygraph.mcp_server.http import PATH
+from memorygraph.mcp_server.pools import calls_in_work
 from memorygraph.query import Query
+from tests.cli.test_stopping import locked, waiting
 from tests.mcp_server.clients import over_http, run, text_of
 
 ENTITY = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
@@ -211,3 +214,25 @@ def test_a_write_that_its_client_has_given_up_is_not_committed(graph: MemoryGrap
     with pytest.raises(Cancelled):
         budget.call(lambda: graph.connection.write(write_and_give_up))
     assert graph.connection.read(left) == [{"count": 0}]
+
+
+def test_a_call_that_the_client_gives_up_while_it_waits_for_a_lock_is_not_committed_later(
+    graph: MemoryGraph, opening: Opening
+) -> None:
+    opening.may_open.set()
+    graph.load('Node(node_id="a", name="A", data="");')
+
+    async def work() -> None:
+        async with opening.client() as client:
+            is_blocked = waiting(graph.connection, graph.namespace)
+            with locked(graph.connection, graph.namespace), anyio.fail_after(WAIT_S):
+                while not is_blocked():  # the first calls may be given up before that
+                    with pytest.raises(MCPError, match=r"[Tt]imed out"):
+                        await create(client, read_timeout_seconds=1)
+            with anyio.fail_after(WAIT_S):
+                while calls_in_work():
+                    await anyio.sleep(0.01)
+
+    run(work)
+    assert (graph.ids("", 10), len(graph.revisions(10))) == (["a"], 1)
+    assert graph.query("MATCH (node {namespace: $namespace}) WHERE node.name = 'Ada' RETURN node") == []
