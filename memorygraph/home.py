@@ -104,7 +104,7 @@ def refuse_foreign(path: Path, trusted: Collection[int] = ()) -> None:
         return
     except PermissionError as error:
         raise ConnectionError(
-            f"this user may not look at {path}. Name a folder of your own with MEMORYGRAPH_HOME."
+            f"{path} cannot be looked at: {error.strerror}. Name a folder of your own with MEMORYGRAPH_HOME."
         ) from error
     if status.st_uid not in {os.geteuid(), *trusted}:
         raise ConnectionError(

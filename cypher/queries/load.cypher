@@ -80,11 +80,15 @@ RETURN true AS found
 LIMIT 1;
 
 // name: count-edges-at
-// How many edges are at these nodes at most: those between two of them are counted twice. Parameters: namespace, ids.
+// How many edges are at these nodes at most, and which has the most: those between two of them are counted twice.
+// Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
-RETURN sum(COUNT { (node)-[:EDGE]-() }) AS edges;
+WITH node.id AS id, COUNT { (node)-[:EDGE]-() } AS edges
+ORDER BY edges DESC, id
+WITH collect({id: id, edges: edges}) AS counted
+RETURN reduce(sum = 0, each IN counted | sum + each.edges) AS edges, head(counted) AS most;
 
 // name: count-deleted-edges
 // How many edges go with these ids, which are of nodes and edges: each once. Parameters: namespace, ids.

@@ -130,10 +130,10 @@ def serve_command(
     which are the tools of server-memory and recall. The other groups of --tools are neo4j-memory (the two more tools
     of mcp-neo4j-memory), graph, history, upkeep (duplicates, merges, what is to be forgotten), conversations, programs.
 
-    Over standard input and output Neo4j is started by the first call that needs it, in the background; `memorygraph up`
-    starts it before. check_contextscript needs none and starts none. While Neo4j starts, the other tools say so at
-    once; a client that asks for progress is told of that, and waits. A Neo4j that has been stopped by
-    `memorygraph down` is started again by the next call that needs it.
+    Over standard input and output Neo4j is started by the first call that needs it, in the background, and over HTTP
+    when the server listens; `memorygraph up` starts it before. check_contextscript needs none and starts none. While
+    Neo4j starts, the other tools say so at once; a client that asks for progress is told of that, and waits. A Neo4j
+    that has been stopped by `memorygraph down` is started again by the next call that needs it.
     """
     from memorygraph.mcp_server import BackgroundGraph, choose_tools, serve_http, serve_stdio
 
@@ -147,7 +147,8 @@ def serve_command(
     if transport == "stdio":
         serve_stdio(graph, tools)
         return
-    graph.open_now()
+    if not settings.embedded:
+        graph.open_now()  # one that is named by mistake is said at once
     with closing(graph):
         serve_http(graph, host, port, namespaces, allowed_hosts=hosts, tools=tools)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from memorygraph.server.findings import Diagnosis
 
 MAX_WAIT_FOR_CACHE_S = 60.0
+STARTING = "starting Neo4j ..."
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 
@@ -364,25 +365,47 @@ def start_embedded(server: EmbeddedServer | None = None) -> ServerStatus:
     found = server.status()
     if found.running:
         return found
-    output.say("starting Neo4j ...")
+    from memorygraph.server.installation import is_complete
+
+    output.say(STARTING if is_complete(server.artifacts) else "downloading Neo4j ...")
     with ExitStack() as shown:
-        return server.up(BarWhenNeeded(shown))
+        return server.up(BarWhenNeeded(shown, afterwards=STARTING))
 
 
 class BarWhenNeeded:
-    """A progress bar that appears with the first download, and never without a download."""
+    """A progress bar that appears with the first download, and never without a download.
 
-    def __init__(self, shown: ExitStack) -> None:
+    It goes with the last byte, and what happens `afterwards` is said: nothing stands at 100 % meanwhile.
+    """
+
+    def __init__(self, shown: ExitStack, *, afterwards: str = "") -> None:
         self._shown = shown
+        self._afterwards = afterwards
+        self._total = self._reached = 0
 
     def total(self, n: int) -> None:
         """How many bytes will come."""
-        self._bar = self._shown.enter_context(output.progress_bar("downloading Neo4j", in_bytes=True))
-        self._bar.total(n)
+        self._total, self._reached = n, 0
+        self._open()
 
     def advance(self, n: int) -> None:
         """So many more are here."""
-        self._bar.advance(n)
+        was_complete = self._reached >= self._total
+        self._reached += n
+        if was_complete and n < 0:  # the last file was not the pinned one, and comes again
+            self._open()
+        else:
+            self._bar.advance(n)
+        if self._reached >= self._total:
+            self._opened.close()
+            if self._afterwards:
+                output.say(self._afterwards)
+
+    def _open(self) -> None:
+        self._opened = self._shown.enter_context(ExitStack())
+        self._bar = self._opened.enter_context(output.progress_bar("downloading Neo4j", in_bytes=True))
+        self._bar.total(self._total)
+        self._bar.advance(self._reached)
 
 
 def print_status(

@@ -96,8 +96,8 @@ _UNKNOWN_OUTCOME = (
     "simply be run again: what is stored already stays as it is)"
 )
 _TOO_LARGE = (
-    "this is too large for one transaction, which changed nothing: do it in parts. `load --batch N` loads a file so, "
-    "`delete ID --batch N` deletes a node with very many edges, and a query can take fewer rows at a time"
+    "this is too large for one transaction, which changed nothing: do it in parts. `load --batch 10000` loads a file "
+    "so, `delete ID --batch 10000` deletes a node with very many edges, and a query can take fewer rows at a time"
 )
 _CLOSED = (
     "the connection to Neo4j is closed, or the driver that it uses: nothing more can be asked through it. Connect "

@@ -30,9 +30,16 @@ from memorygraph.compiler import (
 from memorygraph.errors import MAX_PROBLEMS, ConflictError, Problem, ScriptError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.graph.sizes import MIN_LARGE_STATEMENTS, NEW_EDGE_BYTES, read_memory_limit, refuse_too_large
+from memorygraph.graph.sizes import (
+    MIN_LARGE_EDGES,
+    MIN_LARGE_STATEMENTS,
+    NEW_EDGE_BYTES,
+    count_edges_at,
+    read_memory_limit,
+    refuse_too_large,
+)
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
-from memorygraph.languages.contextscript import ContextScriptProgram, EdgeDeclaration, NodeDeclaration
+from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, EdgeDeclaration, NodeDeclaration
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.sentences import Sentence, count_of, counted
@@ -145,6 +152,12 @@ class ProgramPlan:
 
     def refuse_too_large(self, transaction: NamespaceTransaction, stored: Stored) -> None:
         """Refuse what a transaction has no room for, before anything is written."""
+        if self._memory is None and len(self._program.statements) < MIN_LARGE_STATEMENTS:
+            # A few statements are large only where many edges go with the nodes that they delete.
+            deleted = [each.id for each in self._program.statements if isinstance(each, Deletion)]
+            edges, _ = count_edges_at(transaction, [each for each in deleted if each in stored.nodes])
+            if edges >= MIN_LARGE_EDGES:
+                self._memory = read_memory_limit(self._loader.namespace.connection)
         if self._memory is not None:
             refuse_too_large(transaction, self._program, stored, self._memory)
 

@@ -9,6 +9,7 @@ those are left to Neo4j, so that nothing is refused which fits.
 from __future__ import annotations
 
 import re
+import shlex
 from typing import NamedTuple
 
 from memorygraph.compiler import Stored
@@ -25,6 +26,7 @@ from memorygraph.languages.contextscript import (
 from memorygraph.library import CYPHER
 
 MIN_LARGE_STATEMENTS = 20_000  # fewer fit, unless their texts are very long: then Neo4j refuses them
+MIN_LARGE_EDGES = 1_000  # at the nodes that a program deletes: fewer fit into any transaction
 ROWS_PER_LOOK = 20_000
 ROOM = 0.6  # of the memory is what a batch should take
 
@@ -34,7 +36,7 @@ CHANGED_NODE_BYTES = 8_400
 CHANGED_EDGE_BYTES = 8_400
 MOVED_EDGE_BYTES = 12_600
 DELETED_NODE_BYTES = 9_200
-DELETED_EDGE_BYTES = 10_500
+DELETED_EDGE_BYTES = 9_500  # 60,200 that go with their node fit into 600 MiB, and 66,000 do not
 
 _SIZE = re.compile(r"(?P<number>[\d.]+)(?P<unit>[KMGT]?)i?B")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -48,6 +50,13 @@ class Changes(NamedTuple):
     edges: list[dict[str, object]]
     deleted_nodes: list[str]
     deleted_edges: list[str]
+
+
+class EdgesAt(NamedTuple):
+    """A node, and how many edges it has."""
+
+    id: str
+    edges: int
 
 
 def read_memory_limit(connection: Connection) -> int | None:
@@ -75,7 +84,8 @@ def refuse_too_large(
 ) -> None:
     """Refuse a program that surely takes more than this limit, with the number of statements that a batch can have."""
     changes = find_changes(program, stored)
-    if find_most(transaction, changes) <= limit:
+    edges, most = count_edges_at(transaction, changes.deleted_nodes)
+    if find_most(changes, edges) <= limit:
         return
     # What is certain is looked for only here: most loads are small enough in any case.
     size = changes.certain
@@ -89,22 +99,36 @@ def refuse_too_large(
         for page in pages_of(rows, ROWS_PER_LOOK):
             [row] = transaction.run(query, rows=page)
             size += row["changed"] * each
-    if size > limit:
-        batch = round_down(int(len(program.statements) * ROOM * limit / size))
+    if size <= limit:
+        return
+    room = f"more than one transaction has room for (some {size >> 20} MiB of {limit >> 20}), and nothing was changed"
+    if most.edges * DELETED_EDGE_BYTES > limit:  # no batch of statements is small enough for this one
+        batch = round_down(int(ROOM * limit / DELETED_EDGE_BYTES))
         raise TooLargeError(
-            f"these {len(program.statements)} statements change more than one transaction has room for (some "
-            f"{size >> 20} MiB of {limit >> 20}), and nothing was changed: `load --batch {batch}` stores them in parts"
+            f"with `{most.id}` go its {most.edges} edges, which is {room}: `delete {shlex.quote(most.id)} --batch "
+            f"{batch}` deletes it in parts"
         )
+    count = len(program.statements)
+    batch = round_down(int(count * ROOM * limit / size))
+    raise TooLargeError(
+        f"{'this statement changes' if count == 1 else f'these {count} statements change'} {room}: `load --batch "
+        f"{batch}` stores them in parts"
+    )
 
 
-def find_most(transaction: NamespaceTransaction, changes: Changes) -> int:
-    """The most bytes that changes can take: where each of them changes something, and no edge goes with two nodes."""
-    edges = len(changes.deleted_edges)
-    if changes.deleted_nodes:
-        [row] = transaction.run("load/count-edges-at", ids=changes.deleted_nodes)
-        edges += row["edges"]
+def count_edges_at(transaction: NamespaceTransaction, nodes: list[str]) -> tuple[int, EdgesAt]:
+    """Count the edges at nodes, and at the node that has the most; those between two of the nodes count twice."""
+    if nodes:
+        [row] = transaction.run("load/count-edges-at", ids=nodes)
+        if row["most"]:
+            return row["edges"], EdgesAt(**row["most"])
+    return 0, EdgesAt("", 0)
+
+
+def find_most(changes: Changes, edges: int) -> int:
+    """The most bytes that changes can take: where each changes something, and all these edges at deleted nodes go."""
     changed = len(changes.nodes) * CHANGED_NODE_BYTES + len(changes.edges) * CHANGED_EDGE_BYTES
-    return changes.certain + changed + edges * DELETED_EDGE_BYTES
+    return changes.certain + changed + (len(changes.deleted_edges) + edges) * DELETED_EDGE_BYTES
 
 
 def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
@@ -145,10 +169,10 @@ def row_of(statement: GraphStatement, identifier: str, *names: str) -> dict[str,
 
 
 def round_down(number: int) -> int:
-    """A number with one digit that counts, at least 1000.
+    """A number with one digit that counts, at least 1.
 
-    >>> round_down(57_321), round_down(12)
-    (50000, 1000)
+    >>> round_down(57_321), round_down(12), round_down(0)
+    (50000, 10, 1)
     """
     digits: int = 10 ** (len(str(number)) - 1)
-    return max(1000, number // digits * digits)
+    return max(1, number // digits * digits)

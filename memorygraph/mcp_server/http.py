@@ -230,6 +230,8 @@ def serve_http(
         app = build_app(
             graph, host, port, tokens, allowed_hosts=allowed_hosts, tools=tools, max_requests=limits.of_one_token
         )
+        if isinstance(graph, BackgroundGraph):
+            graph.begin()  # while Neo4j starts, clients are told so
         shown = f"[{host}]" if ":" in host else host
         sys.stderr.write(f"serving at http://{shown}:{port}{PATH}\n")
         sys.stderr.flush()

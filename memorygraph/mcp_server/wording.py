@@ -32,7 +32,8 @@ OF_TOOLS = {
     r"`search` finds ids by text": "search_nodes and recall find what is there",
     r" yet: `sense` and `step` begin it": "; list_thoughts shows them all",
     r"`load --batch (\d+)` stores them in parts": r"send at most \1 at a time",
-    r"`load --batch N` loads a file so, .* take fewer rows at a time": "send less at a time",
+    r"`delete .+? --batch (\d+)` deletes it in parts": r"delete its edges first, at most \1 at a time",
+    r"`load --batch \d+` loads a file so, .* take fewer rows at a time": "send less at a time",
 }
 
 

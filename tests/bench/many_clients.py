@@ -8,7 +8,8 @@ of the ratios is one client of the same kind in the same run.
 
     python -m tests.bench.many_clients [--clients N …] [--seconds S] [--minutes M] [--only driver|http]
 
-With `--minutes` 32 clients go on for so long over each way, and the memory of both servers is told once a minute.
+NEO4J_URI names the server, NEO4J_USERNAME and NEO4J_PASSWORD who asks it. With `--minutes` 32 clients go on for so long
+over each way, and the memory of both servers is told once a minute.
 """
 
 from __future__ import annotations
@@ -267,6 +268,8 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=0)
     parser.add_argument("--only", choices=["driver", "http"])
     given = parser.parse_args()
+    if "NEO4J_URI" not in os.environ:
+        parser.error("NEO4J_URI names the server that is asked, and is not set: the clients are processes of their own")
     namespace = f"many-clients-{uuid.uuid4().hex}"
     with MemoryGraph.connect(namespace=namespace) as graph:
         fill(graph)

@@ -1,6 +1,6 @@
 """What a search of the memory server costs in a large graph, beside its own search by words.
 
-    python -m tests.bench.search NAMESPACE TEXT...
+    python -m tests.bench.search NAMESPACE TEXT... [--rounds N]
 
 Each text is searched in turn as `search_nodes` does, with a walk over all terms of the index always, and by its words
 alone; the ratios are those of the medians to the last.

@@ -7,12 +7,13 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from memorygraph.cli import cli
 from memorygraph.cli.forgetting import show_time
 from memorygraph.cli.output import (
     FIRST_CHARACTERS,
+    PIECE_WRITES,
     escape_unknown_characters,
     is_piped,
     print_in_utf_8,
@@ -33,8 +35,11 @@ from memorygraph.cli.output import (
     to_json,
     whole_output,
 )
+from memorygraph.cli.server import BarWhenNeeded
+from memorygraph.compiler import contextscript
 from memorygraph.graph.schema import take_turn
 from memorygraph.scripts import open_script
+from tests.cli.test_commands import ANSI
 
 LINE = "x" * 99 + "\n"
 FIRST = LINE * (FIRST_CHARACTERS // len(LINE) + 1)
@@ -141,6 +146,39 @@ def test_a_bar_shows_its_title_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys:
     assert "storing [/b].ctx" in capsys.readouterr().err
 
 
+def test_the_bar_of_a_download_goes_with_its_last_byte_and_what_follows_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    with ExitStack() as shown:
+        bar = BarWhenNeeded(shown, afterwards="starting Neo4j ...")
+        bar.total(3_000_000)
+        bar.advance(1_000_000)
+        assert "starting" not in capsys.readouterr().err
+        bar.advance(2_000_000)
+        said = capsys.readouterr().err
+        assert said.endswith("starting Neo4j ...\n"), "while Neo4j starts"
+        bar.advance(-2_000_000)  # the last file was not the pinned one
+        bar.advance(2_000_000)
+        assert capsys.readouterr().err.endswith("starting Neo4j ...\n")
+    assert capsys.readouterr().err == ""
+
+
+def test_the_bar_of_a_load_has_a_rate_and_the_time_that_is_left(
+    environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(contextscript, "ROWS_PER_BATCH", 3)
+    nodes = tmp_path / "nodes.ctx"
+    nodes.write_text("".join(f'Node(node_id="n{i}", name="N", data="");\n' for i in range(30)))
+    shown = CliRunner().invoke(cli, ["-n", environment, "load", str(nodes)]).stderr
+    last = [line for line in ANSI.sub("", shown).splitlines() if "storing nodes.ctx" in line][-1]
+    assert re.search(r"30/30 [\d,]+/s \d:\d\d:\d\d \d:\d\d:\d\d", last), shown
+
+
 def test_a_table_that_nobody_reads_is_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
@@ -148,6 +186,22 @@ def test_a_table_that_nobody_reads_is_no_error() -> None:
     finished = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False, timeout=60)
     os.close(write)
     assert (finished.returncode, finished.stderr) == (0, b"")
+
+
+def test_an_export_tells_its_bar_how_much_was_written() -> None:
+    told: list[int] = []
+    with whole_output() as file:
+        file.listener = told.append
+        file.writelines("\n" for _ in range(2 * PIECE_WRITES + 1))
+    assert told == [PIECE_WRITES, 2 * PIECE_WRITES]
+
+
+@pytest.mark.slow
+def test_an_export_whose_reader_has_read_enough_ends_well(environment: str) -> None:
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.load("".join(f'Node(node_id="n{i}", name="N{i}", data="number {i}");' for i in range(5_000)))
+    finished = run_in_shell(f"set -o pipefail; memorygraph -n {environment} export | head -1")
+    assert (finished.returncode, finished.stdout.count("\n"), finished.stderr) == (0, 1, "")
 
 
 def run_in_shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:

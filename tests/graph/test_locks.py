@@ -27,6 +27,7 @@ Result = TypeVar("Result")
 LOCKING = [
     name for name, block in CYPHER.items() if re.search(r"^SET namespace\.revision = [^$]", block.text, re.MULTILINE)
 ]
+WAIT_S = 60
 COUNTING = "MATCH (namespace:Namespace {name: $namespace}) SET namespace.revision = namespace.revision + 1"
 # The role of a message is part of its content, which nobody changes.
 SET_TO_ITSELF = re.compile(r"\bSET (\w+\.(?!role\b)\w+) = \1\s*(?:[,;]|//|$|\n)")
@@ -48,6 +49,20 @@ def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result], l
         first.run(last, namespace=graph.namespace).consume()
         first.commit()
         return second.result()
+
+
+def test_a_write_does_not_wait_for_the_lock_of_another_namespace(graph: MemoryGraph, twin: MemoryGraph) -> None:
+    program = 'Node(node_id="{}", name="X", data="");'
+    graph.load(program.format("x"))
+    with (
+        ThreadPoolExecutor() as pool,
+        graph.connection._driver.session() as session,
+        session.begin_transaction() as holding,
+    ):
+        holding.run(COUNTING, namespace=graph.namespace).consume()
+        for name in ("new", "there"):  # the namespace is made by the first
+            assert pool.submit(twin.load, program.format(name)).result(WAIT_S).nodes_created == 1
+        holding.commit()
 
 
 @pytest.mark.parametrize("name", LOCKING)

@@ -245,6 +245,10 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
             "once Neo4j works again, `memorygraph revisions --json` lists the load 7 if it was kept",
             "once Neo4j works again, revisions lists the load 7 if it was kept",
         ),
+        (
+            "and nothing was changed: `delete 'a hub' --batch 30000` deletes it in parts",
+            "and nothing was changed: delete its edges first, at most 30000 at a time",
+        ),
     ],
 )
 def test_what_only_a_command_can_allow_is_not_offered_to_a_client(of_command_line: str, of_tools: str) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import IO, Any
 import anyio
 import psutil
 import pytest
-from mcp import MCPError
+from mcp import Client, MCPError
 
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.graph.namespace import Namespace
+from memorygraph.mcp_server.server import PATIENCE_S
 from memorygraph.memory.entities import Entities
 from tests.mcp_server.clients import (
     HttpServer,
@@ -202,7 +204,7 @@ def test_check_contextscript_needs_no_database() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_java")
 @pytest.mark.skipif("NEO4J_URI" in os.environ, reason="NEO4J_URI is set: Neo4j is not installed for these tests")
-def test_who_only_checks_programs_starts_no_neo4j_and_the_first_other_call_does(home: Path) -> None:
+def test_who_only_checks_programs_starts_no_neo4j_and_the_first_other_call_does_also_after_a_stop(home: Path) -> None:
     before = {path.name for path in home.iterdir()}
 
     async def work() -> None:
@@ -218,6 +220,18 @@ def test_who_only_checks_programs_starts_no_neo4j_and_the_first_other_call_does(
             while "Neo4j is starting" in text_of(read := await client.call_tool("read_graph", {})):
                 await anyio.sleep(1)
             assert not read.is_error
+            assert await anyio.to_thread.run_sync(EmbeddedServer(home).down)
+            await read_until_answered(client)
+
+    async def read_until_answered(client: Client) -> None:
+        while True:
+            asked = time.monotonic()
+            read = await client.call_tool("read_graph", {})
+            print(f"answered after {time.monotonic() - asked:.1f} s, with a patience of {PATIENCE_S} s")
+            if not read.is_error:
+                return
+            assert "try again in" in text_of(read)
+            await anyio.sleep(1)
 
     run(work)
     assert EmbeddedServer(home).status().running

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import os
+import queue
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import anyio
 import mcp
 import psutil
 import pytest
+import uvicorn
+from mcp import MCPError
 from mcp.shared.memory import create_client_server_memory_streams
 
 from memorygraph import MemoryGraph
+from memorygraph.cli import cli
 from memorygraph.cli.settings import OpenedServer, Settings
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Transaction
 from memorygraph.limits import Cancelled, RunBudget
 from memorygraph.mcp_server import BackgroundGraph, build_server
+from memorygraph.mcp_server.http import PATH
+from memorygraph.mcp_server.pools import calls_in_work
 from memorygraph.query import Query
 from memorygraph.server import process as server_process
-from tests.mcp_server.clients import run, text_of
+from tests.cli.test_stopping import locked, waiting
+from tests.mcp_server.clients import over_http, run, text_of
 
 ENTITY = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
 WAIT_S = 30
@@ -104,6 +113,40 @@ def test_a_client_that_asks_for_progress_hears_of_it_and_waits(opening: Opening)
 
     run(work)
     assert set(said) == {"Neo4j is starting"}
+
+
+def test_over_http_a_call_while_neo4j_starts_is_answered_at_once(
+    opening: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serving: queue.Queue[tuple[uvicorn.Server, str]] = queue.Queue()
+    serve = uvicorn.Server.run
+
+    def say_where(server: uvicorn.Server, sockets: list[socket.socket]) -> None:
+        serving.put((server, f"http://127.0.0.1:{sockets[0].getsockname()[1]}{PATH}"))
+        serve(server, sockets)
+
+    monkeypatch.setattr(uvicorn.Server, "run", say_where)
+    monkeypatch.setattr(Settings, "embedded", True)
+    monkeypatch.setattr(Settings, "connect", lambda _settings: opening.open())
+    monkeypatch.setattr(Settings, "is_gone", lambda _settings: False)
+    command = partial(cli.main, ["serve", "--transport", "http", "--port", "0"], standalone_mode=False)
+    thread = threading.Thread(target=command)
+    thread.start()
+    server, url = serving.get(timeout=WAIT_S)
+
+    async def work() -> None:
+        async with over_http(url) as client:
+            assert "try again in 5 s" in text_of(await create(client))
+            opening.may_open.set()
+            while (done := await create(client)).is_error:
+                assert "Neo4j is starting" in text_of(done)
+
+    try:
+        run(work)
+    finally:
+        server.should_exit = True
+        thread.join(WAIT_S)
+    assert opening.times == 1
 
 
 def test_a_neo4j_that_was_stopped_is_started_again_by_the_next_call(opening: Opening) -> None:
@@ -190,3 +233,25 @@ def test_a_write_that_its_client_has_given_up_is_not_committed(graph: MemoryGrap
     with pytest.raises(Cancelled):
         budget.call(lambda: graph.connection.write(write_and_give_up))
     assert graph.connection.read(left) == [{"count": 0}]
+
+
+def test_a_call_that_the_client_gives_up_while_it_waits_for_a_lock_is_not_committed_later(
+    graph: MemoryGraph, opening: Opening
+) -> None:
+    opening.may_open.set()
+    graph.load('Node(node_id="a", name="A", data="");')
+
+    async def work() -> None:
+        async with opening.client() as client:
+            is_blocked = waiting(graph.connection, graph.namespace)
+            with locked(graph.connection, graph.namespace), anyio.fail_after(WAIT_S):
+                while not is_blocked():  # the first calls may be given up before that
+                    with pytest.raises(MCPError, match=r"[Tt]imed out"):
+                        await create(client, read_timeout_seconds=1)
+            with anyio.fail_after(WAIT_S):
+                while calls_in_work():
+                    await anyio.sleep(0.01)
+
+    run(work)
+    assert (graph.ids("", 10), len(graph.revisions(10))) == (["a"], 1)
+    assert graph.query("MATCH (node {namespace: $namespace}) WHERE node.name = 'Ada' RETURN node") == []

