@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TextIO, overload
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
 from memorygraph.languages import agentscript, contextscript, convo, pete
-from memorygraph.languages.engine.editing import Completion, Occurrence
+from memorygraph.languages.engine.editing import EditorCompletion, Occurrence
 from memorygraph.languages.engine.highlighting import Highlighting
 from memorygraph.query import Query
 
@@ -77,7 +77,7 @@ class Language:
         accepted: bool = resolve_name(f"{self.editing}:accepts_name")(name, occurrence)
         return accepted
 
-    def complete(self, text: str, offset: int, occurrences: Sequence[Occurrence]) -> list[Completion]:
+    def complete(self, text: str, offset: int, occurrences: Sequence[Occurrence]) -> list[EditorCompletion]:
         """What may be written at an offset of a text, whose names are these."""
         return list(resolve_name(f"{self.editing}:complete")(text, offset, occurrences))
 

@@ -27,7 +27,7 @@ class ShownCall(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ShownMessage:
+class PageMessage:
     """A message as the page has it: `words` are its text with what was edited marked."""
 
     anchor: str
@@ -136,12 +136,12 @@ class ConversationPage:
         attachments: Sequence[Attachment],
         edit: MessageEdit | None,
         tools: Mapping[str, str],
-    ) -> ShownMessage:
+    ) -> PageMessage:
         message = entry.message
         edited = edit is not None and edit.kind == "edited" and edit.before is not None
         words = mark_words(edit.before.text, message.text) if edited else (("same", message.text),)  # type: ignore[union-attr]
         answers = None if message.role != "tool" else tools.get(message.tool_call_id or "", message.tool_call_id or "")
-        return ShownMessage(
+        return PageMessage(
             anchor=f"m{next(self._anchors)}",
             index=index,
             role=message.role,

@@ -60,7 +60,7 @@ class _Checks:
         if isinstance(item, syntax.Closing):
             self._bind([self._frames.pop().context.name])
             return
-        parts = [] if isinstance(item, syntax.Leaf) else syntax.walk(item)
+        parts = [] if isinstance(item, syntax.Leaf) else syntax.walk_pete(item)
         if self._frames:
             self._check_parts(item, parts)
         if isinstance(item, syntax.Opening):
@@ -152,7 +152,7 @@ class _Checks:
 def _variables(predications: Iterable[syntax.Predication]) -> dict[str, syntax.Variable]:
     """The variables in predications by their names, each where it stands first."""
     found: dict[str, syntax.Variable] = {}
-    for part in chain.from_iterable(map(syntax.walk, predications)):
+    for part in chain.from_iterable(map(syntax.walk_pete, predications)):
         if isinstance(part, syntax.Variable):
             found.setdefault(part.name, part)
     return found

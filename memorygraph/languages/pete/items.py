@@ -83,7 +83,7 @@ def find_too_deep(item: syntax.PeteSyntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
     if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
-        for part in reversed(syntax.walk(item)):
+        for part in reversed(syntax.walk_pete(item)):
             place = find_deep_bracket(text, part.span) if isinstance(part, syntax.Value) else None
             if place is not None:
                 return place

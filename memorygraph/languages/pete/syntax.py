@@ -214,7 +214,7 @@ def parts_in(node: PeteSyntax) -> list[PeteSyntax]:
     return parts
 
 
-def walk(node: PeteSyntax) -> list[PeteSyntax]:
+def walk_pete(node: PeteSyntax) -> list[PeteSyntax]:
     """A piece of syntax and everything in it, in the order of the text; not recursive, for `that` can nest deep."""
     found, waiting = [], [node]
     while waiting:
