@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
+from memorygraph.json_text import HALF_CHARACTER
 from memorygraph.languages.engine.findings import Finding, suggestion
 from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete import syntax
@@ -23,7 +24,6 @@ MAX_NUMBER = 308  # digits; the largest double has as many
 
 _NUMBER = compile_pattern(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+-]*+)')
 _MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
@@ -144,7 +144,7 @@ class _Checks:
                     start = self._source.text.find(found[1], *value.span)
                     self.findings.append(Finding(message, "invalid-number", Span(start, start + len(found[1]))))
                     return
-        if _MAYBE_HALF.search(value.text) and _HALF.search(json.dumps(value.value, ensure_ascii=False)):
+        if _MAYBE_HALF.search(value.text) and HALF_CHARACTER.search(json.dumps(value.value, ensure_ascii=False)):
             message = "an escape in this value is half a character, and cannot be stored"
             self.findings.append(Finding(message, "encoding", value.span))
 

@@ -17,6 +17,7 @@ from memorygraph.json_text import parse_json
 from memorygraph.languages.engine.syntax import SyntaxNode
 from memorygraph.languages.pete.lemmas import lemma_of, stem_of
 
+BLANKS = " \t\r\n"
 SELF = "I"  # the handle of the one who thinks; it is known in every context
 
 
