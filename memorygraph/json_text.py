@@ -23,7 +23,10 @@ class UnreadableRecord(MemoryGraphError, ValueError):  # noqa: N818 - the name s
 
 _Result = TypeVar("_Result")
 
-_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+"""Half of a surrogate pair: no text in UTF-8 has it."""
+
+
 _TOKEN = re.compile(r'[\[\]{}"]|\\.', re.DOTALL)
 
 
@@ -110,7 +113,7 @@ def join_halves(text: str) -> str:
     >>> join_halves("\ud83d\ude00 \ud83d").encode()
     b'\xf0\x9f\x98\x80 \xef\xbf\xbd'
     """
-    if not _HALF_CHARACTER.search(text):
+    if not HALF_CHARACTER.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 

@@ -22,7 +22,6 @@ from tests.modules import FILES, PACKAGE, imports, nodes_of, part_of
 ROWS = (
     {"errors"},
     {
-        "bearer_tokens",
         "budget",
         "codes",
         "collection",

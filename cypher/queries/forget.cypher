@@ -38,13 +38,6 @@ SET forgetting += $properties;
 MATCH (load:Load {namespace: $namespace, id: $load})
 RETURN properties(load) AS load;
 
-// name: unfinished
-// What was begun and not done. Parameters: namespace.
-MATCH (forgetting:Forgetting {namespace: $namespace})
-WHERE forgetting.id IS NOT NULL
-RETURN forgetting.kind AS kind, forgetting.target AS target
-ORDER BY forgetting.namespace, forgetting.id;
-
 // name: known
 // What an id is: of a node or an edge, of a run, of a program or of a node graph that was only run, or what of these is on a
 // list already; and of which of the first two it was, if only these are left (`present` is false). Parameters: namespace, id.

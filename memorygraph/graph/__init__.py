@@ -1,1 +1,1 @@
-"""Neo4j: the connection, the schema, loads and reads, and the server that starts by itself."""
+"""Neo4j: the connection, the schema, loads and reads, history, search, exports and bundles."""

@@ -26,7 +26,6 @@ class NamedEntity(NamedTuple):
     name: str
     data: str
     kind: str | None
-    by_alias: bool
     other_than_entity: str | None  # what it is, if it is no entity
 
     @property
@@ -47,9 +46,7 @@ def find_named(run: RunQuery, names: Iterable[str]) -> dict[str, NamedEntity]:
     for row in run("merges/find-named", names=wanted) if wanted else ():
         text, rank = row["text"], row["rank"]
         if text not in found:
-            entity = NamedEntity(
-                text, row["id"], row["name"], row["data"], row["kind"], rank > _BY_NAME, row["other_than_entity"]
-            )
+            entity = NamedEntity(text, row["id"], row["name"], row["data"], row["kind"], row["other_than_entity"])
             found[text] = rank, entity
         if rank == found[text][0] == _BY_NAME:
             shared.setdefault(text, []).append(row["id"])

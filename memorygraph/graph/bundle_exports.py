@@ -1,4 +1,4 @@
-"""Exporting a bundle into a file: an export that was interrupted goes on behind what is written already.
+"""Exporting a bundle into a file: an export that was interrupted goes on after what is written already.
 
 What is written lies beside the file until it is whole. It may be gone on with, whatever happened meanwhile: the last
 reading of each export compares all of it with the namespace.
@@ -106,7 +106,7 @@ class _ToldFile(TextIOWrapper):
 
 
 def _take_up(namespace: Namespace, file: BinaryIO) -> tuple[BegunBundle | None, str]:
-    """Cut a file off behind what can be gone on with, and say why that is nothing where something is written."""
+    """Cut a file off after what can be gone on with, and say why that is nothing where something is written."""
     found = _Begun(namespace, applied_schema(namespace))
     try:
         found.read(file)
@@ -171,7 +171,7 @@ class _Begun:
             else:
                 self._read.relationships += 1
             self._read_length += len(line)
-            place = self._behind(document, content)
+            place = self._after(document, content)
         except (ValueError, LookupError, TypeError) as error:
             if str(error) == CHANGED_SINCE:
                 raise
@@ -195,8 +195,8 @@ class _Begun:
         source = decode_key(document["from"])
         return BundlePlace(BundlePart("relationship", source.kind), () if source.kind == KEYLESS else source.values)
 
-    def _behind(self, document: Mapping[str, Any], content: str) -> BundlePlace | None:
-        """Return the place behind a node or an edge, if a reading can begin there."""
+    def _after(self, document: Mapping[str, Any], content: str) -> BundlePlace | None:
+        """Return the place after a node or an edge, if a reading can begin there."""
         if "node" not in document:
             identifier = document["properties"].get("id")
             return BundlePlace(EDGES, (identifier,)) if _is_edge(document) and isinstance(identifier, str) else None

@@ -159,7 +159,7 @@ PARTS = (
 
 
 class BundlePlace(NamedTuple):
-    """A place in a bundle: behind the node or the edge of this key, or before the relationships of this node.
+    """A place in a bundle: after the node or the edge of this key, or before the relationships of this node.
 
     Those of all nodes without a key have one place: they come in an order of their own.
     """
@@ -180,7 +180,7 @@ class BegunBundle:
 
 
 def export_bundle(namespace: Namespace, file: TextIO, begun: BegunBundle | None = None) -> BundleReport:
-    """Write a namespace into an empty file, or behind what is `begun` there, as of one moment.
+    """Write a namespace into an empty file, or after what is `begun` there, as of one moment.
 
     It is read a second time: where both readings say the same, all of it was so when the second one began. A namespace
     that is written to meanwhile is read again, and so is one that has changed since the bundle was begun.
@@ -382,7 +382,7 @@ class RelationshipLines:
                     yield from sort_lines(line for row in group for line in self._line(row, part.kind, after))
 
     def _edges(self, after: tuple[Any, ...]) -> Iterator[str]:
-        # Raw Cypher makes ids that are no texts. Truth values and numbers come behind these, and each is compared with
+        # Raw Cypher makes ids that are no texts. Truth values and numbers come after these, and each is compared with
         # its like only.
         streams = [("bundles/later-edges", {"after": least}) for least in (*after, False, -math.inf)]
         for query, parameters in streams if after else [("bundles/edges", {})]:

@@ -546,20 +546,20 @@ class Connection:
             if not (code.startswith("Neo.ClientError.Schema.") and code.endswith("AlreadyExists")):
                 raise
 
-    def plan(self, query: Query, *, seconds: float = READ_SECONDS) -> tuple[str, list[tuple[str, str]]]:
+    def plan(self, query: Query) -> tuple[str, list[tuple[str, str]]]:
         """Return what a query would do, without running it: its type, and its operators with their details."""
 
         def explain() -> neo4j.ResultSummary:
             with self._session(neo4j.READ_ACCESS) as session:
                 connect(session, neo4j.READ_ACCESS)
-                with bound_answer(session, seconds + ANSWER_SECONDS):
+                with bound_answer(session, READ_SECONDS + ANSWER_SECONDS):
                     with _values_checked():
-                        explained = neo4j.Query(_EXPLAIN + query.text, timeout=seconds)
+                        explained = neo4j.Query(_EXPLAIN + query.text, timeout=READ_SECONDS)
                         result = session.run(explained, dict(query.parameters))
                     return result.consume()
 
         try:
-            summary = self._retry(explain, patience=min(RETRY_SECONDS, seconds), repeatable=False)
+            summary = self._retry(explain, patience=RETRY_SECONDS, repeatable=False)
         except MemoryGraphError as error:
             cause = error.__cause__
             if isinstance(cause, exceptions.CypherSyntaxError):

@@ -147,11 +147,6 @@ def find_kind(namespace: Namespace, identifier: str) -> ForgettingKind | None:
     return kind
 
 
-def find_unfinished(namespace: Namespace) -> list[tuple[ForgettingKind, str]]:
-    """List what a process began to forget and has not finished: its kind, and its name or id."""
-    return [(row["kind"], row["target"]) for row in namespace.read("forget/unfinished")]
-
-
 def forget_for_good(
     namespace: Namespace,
     kind: ForgettingKind,

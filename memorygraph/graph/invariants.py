@@ -170,11 +170,11 @@ class Examination:
         connection = self.namespace.connection
         return [Namespace(connection, row["name"]) for row in connection.read(CYPHER["invariants/namespace-names"]())]
 
-    def find_broken(self, *, examples: int = MAX_EXAMPLES) -> Iterator[BrokenInvariant]:
+    def find_broken(self) -> Iterator[BrokenInvariant]:
         """Find the invariants that do not hold: each is counted completely, and the first by their ids are named."""
         for invariant in list_invariants():
             look = self.find_leftovers if invariant.name == "leftovers" else self.find_violations
-            count, first = look(invariant, examples)
+            count, first = look(invariant, MAX_EXAMPLES)
             if count:
                 yield BrokenInvariant(invariant.name, invariant.rule, invariant.mend, count, tuple(first))
 

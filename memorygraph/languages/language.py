@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TextIO, overload
 
 from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, Source
 from memorygraph.languages import agentscript, contextscript, convo, pete
-from memorygraph.languages.engine.editing import Completion, Occurrence
+from memorygraph.languages.engine.editing import EditorCompletion, Occurrence
 from memorygraph.languages.engine.highlighting import Highlighting
 from memorygraph.query import Query
 
@@ -49,6 +49,7 @@ class Language:
     store: str  # a class of a namespace with `load` and `queries`
     colours: str  # the regions of its highlighting
     editing: str  # a module with `find_occurrences`, `accepts_name`, `complete` and `format_text`, for editors
+    compiler: str | None = None  # (program, the name of a namespace) to the queries of a store of programs
     checker: str | None = None  # a script to its problems, where there are more than those of its text
     importer: str | None = None  # (script, folder, import_folder) to the script with what it imports from there
     warner: str | None = None  # a script to its warnings, where it does not hold them itself
@@ -77,7 +78,7 @@ class Language:
         accepted: bool = resolve_name(f"{self.editing}:accepts_name")(name, occurrence)
         return accepted
 
-    def complete(self, text: str, offset: int, occurrences: Sequence[Occurrence]) -> list[Completion]:
+    def complete(self, text: str, offset: int, occurrences: Sequence[Occurrence]) -> list[EditorCompletion]:
         """What may be written at an offset of a text, whose names are these."""
         return list(resolve_name(f"{self.editing}:complete")(text, offset, occurrences))
 
@@ -120,6 +121,13 @@ class Language:
         queries: list[Query] = resolve_name(self.store)(namespace).queries(script)
         return queries
 
+    def compile_program(self, program: Script, namespace: str) -> list[Query]:
+        """The queries that store a program whole, in a language whose store keeps programs."""
+        if self.compiler is None:
+            raise MemoryGraphError(f"a program in {self.name} is not stored whole")
+        queries: list[Query] = resolve_name(self.compiler)(program, namespace)
+        return queries
+
     def run(self, graph: Any, program: Script, request: Any) -> Any:
         """Run a program as a RunRequest says, and return its RunResult, if scripts in this language can be run."""
         if self.runner is None:
@@ -153,6 +161,7 @@ LANGUAGES: dict[str, Language] = {
             reader="memorygraph.languages.agentscript.reading:read_agentscript",
             colours="memorygraph.languages.agentscript.highlighting:HIGHLIGHTING",
             editing="memorygraph.languages.agentscript.editing",
+            compiler="memorygraph.compiler.agentscript:compile_agentscript",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.agentscript.run:run_agentscript",
             run_reader="memorygraph.runtime.agentscript.stored_run:read_run",
@@ -164,6 +173,7 @@ LANGUAGES: dict[str, Language] = {
             reader="memorygraph.languages.convo.reading:read_convo",
             colours="memorygraph.languages.convo.highlighting:HIGHLIGHTING",
             editing="memorygraph.languages.convo.editing",
+            compiler="memorygraph.compiler.convo:compile_convo",
             checker="memorygraph.runtime.convo.graph_checks:find_graph_problems",
             warner="memorygraph.runtime.convo.graph_checks:find_warnings",
             importer="memorygraph.runtime.convo.imports:resolve_imports",

@@ -27,6 +27,7 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
 }
 _KINDS = {"string": "a string", "number": "a number", "boolean": "true or false", "list": "a list"}
 _MAX_PROBLEMS = 10
+_MAX_SHOWN_CHARACTERS = 60  # of a value, in a message
 _MAX_DIGITS = 300
 
 _FENCE = "```"
@@ -134,13 +135,13 @@ def read_as(value: Any, kind: str) -> Any:
     return float(number[0]) if number[1] else int(number[0])
 
 
-def shorten_json(value: Any, limit: int = 60) -> str:
+def shorten_json(value: Any) -> str:
     """Show a value in a message: as JSON, on one line, cut."""
     try:
         text = compact(value)
     except MemoryGraphError:
         return "a value that cannot be shown"
-    return text if len(text) <= limit else text[:limit] + "…"
+    return text if len(text) <= _MAX_SHOWN_CHARACTERS else text[:_MAX_SHOWN_CHARACTERS] + "…"
 
 
 def documents(text: str, *, lists: bool = False) -> Iterator[Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MAX_WAIT_SECONDS = 0.5  # for an answer of the graph; a hover shows without it
 RETRY_SECONDS = 30.0  # after a server that could not be reached
 MAX_IDS = 1000  # with one beginning, among which the likeliest are looked for
+MAX_SIMILAR = 3  # names that are offered for an unknown one
 MAX_CHARACTERS = 300  # of a text of the graph
 
 Answer = TypeVar("Answer")
@@ -34,7 +35,7 @@ class LookedUp(NamedTuple):
     similar: tuple[str, ...] = ()
 
 
-def likeliest(name: str, known: list[str], count: int = 3) -> list[str]:
+def likeliest(name: str, known: list[str]) -> list[str]:
     """The names that were likely meant by an unknown one, the likeliest first.
 
     >>> likeliest("lovelase", ["babbage", "lovelace", "Lovelace-2", "ada"])
@@ -43,7 +44,8 @@ def likeliest(name: str, known: list[str], count: int = 3) -> list[str]:
     by_lower: dict[str, str] = {}
     for one in known:
         by_lower.setdefault(one.lower(), one)
-    return [by_lower[near] for near in get_close_matches(name[:64].lower(), list(by_lower), n=count, cutoff=0.5)]
+    near = get_close_matches(name[:64].lower(), list(by_lower), n=MAX_SIMILAR, cutoff=0.5)
+    return [by_lower[each] for each in near]
 
 
 class GraphLookup:

@@ -22,7 +22,7 @@ from pygls.workspace import PositionCodec
 
 from memorygraph.collection import without_collection
 from memorygraph.errors import NotFoundError, Problem, Span
-from memorygraph.languages.engine.editing import WORD, Completion, Occurrence
+from memorygraph.languages.engine.editing import WORD, EditorCompletion, Occurrence
 from memorygraph.languages.language import LANGUAGES, Language, language_of
 from memorygraph.lsp.documents import Analysis, Document, Documents
 from memorygraph.lsp.lookup import Connect, GraphLookup, likeliest
@@ -191,7 +191,7 @@ class ScriptServer(LanguageServer):
             parts.append(explain_unknown(one, known, in_graph=False))
         return ("\n\n---\n\n".join(parts), document.now(one.span)) if parts else None
 
-    async def complete(self, document: Document, offset: int) -> list[Completion]:
+    async def complete(self, document: Document, offset: int) -> list[EditorCompletion]:
         """What may be written at an offset, of the file and, where ids of the graph can stand, of the graph."""
         await self.documents.first_read(document)
         word = word_before(document, offset)

@@ -162,7 +162,7 @@ class Tool:
             CallToolResult,
             content=[
                 TextContent(type="text", text=sendable(text))
-                for text in (answer.text, *filter(None, [answer.note]), *named)
+                for text in (answer.text, *filter(None, [answer.note]), *map(say_in_words_of_tools, named))
             ],
             structuredContent=answer.values if answer.values is None else sendable_values(answer.values),
         )

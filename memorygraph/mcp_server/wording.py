@@ -31,6 +31,10 @@ OF_TOOLS = {
     ),
     r"`search` finds ids by text": "search_nodes and recall find what is there",
     r" yet: `sense` and `step` begin it": "; list_thoughts shows them all",
+    r"(`memorygraph (?:doctor --graph|messages verify)` (?:says|names))": r"on the machine of this server \1",
+    r"`memorygraph programs forget` takes a stored (program|node graph) away": (
+        r"forget takes a stored \1 away for good, by the id that list_programs shows"
+    ),
     r"`load --batch (\d+)` stores them in parts": r"send at most \1 at a time",
     r"`delete .+? --batch (\d+)` deletes it in parts": r"delete its edges first, at most \1 at a time",
     r"`load --batch \d+` loads a file so, .* take fewer rows at a time": "send less at a time",

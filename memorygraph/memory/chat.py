@@ -43,6 +43,7 @@ from memorygraph.messages.calls import CALLS_SUFFIX
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.neo4j_storage import Neo4jStorage
+from memorygraph.sentences import count_of
 
 HISTORY_BUDGET = "12k"
 MAX_TRIES = 20  # of writing a turn into a conversation that others write into too
@@ -74,7 +75,7 @@ class ChatTurn:
         loaded = load.report if load.report and load.report.load_id else None
         problems, failure = load.problems, ""
         if load.problems:
-            tries = f"{written.attempts} attempt{'s' if written.attempts != 1 else ''}"
+            tries = count_of(written.attempts, "attempt")
             failure = f"the model wrote no program that can be loaded, in {tries}"
             if written.error is not None:
                 failure += f", and could not be asked again: {written.error}"

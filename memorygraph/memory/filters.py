@@ -13,7 +13,7 @@ from typing import Any, Self, TypedDict
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token, quote_phrase
-from memorygraph.messages.indexing import day_token, role_token, speaker_of, speaker_token, time_token
+from memorygraph.messages.indexing import day_token, in_utc, role_token, speaker_of, speaker_token, time_token
 
 Time = str | date | datetime
 MESSAGE_ROLES = ("assistant", "developer", "function", "system", "tool", "user")
@@ -217,7 +217,7 @@ def parse_bound(name: str, value: Time | None) -> datetime | None:
             whole_day = len(value) <= len("2024-05-01")
             value = datetime.fromisoformat(value)
         at = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
-        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        at = in_utc(at)
         if name == "until":
             at += timedelta(days=1) if whole_day else timedelta(microseconds=1)
     except (ValueError, TypeError, AttributeError, OverflowError) as error:

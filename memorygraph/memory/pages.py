@@ -411,7 +411,7 @@ class PageFilling:
 
         Returns the number of observations in it: at least one, or a part of that, if there are any.
         """
-        entity = entity.model_copy(update={"entity_type": shorten(entity.entity_type)})
+        entity = entity.model_copy(update={"entity_type": shorten_part(entity.entity_type)})
         fits = self._budget.take(entity.model_copy(update={"observations": []}).as_dict(), 4)
         shown: list[str] = []
         for text in entity.observations if fits else ():
@@ -419,7 +419,7 @@ class PageFilling:
                 break
             shown.append(text)
         if not shown and entity.observations:
-            shown.append(shorten(entity.observations[0], max(self._budget.left, MIN_TOKENS // 2) // 2))
+            shown.append(shorten_part(entity.observations[0], max(self._budget.left, MIN_TOKENS // 2) // 2))
         self.entities.append(entity.model_copy(update={"observations": shown}))
         self._budget.use_up()
         return len(shown)
@@ -435,16 +435,16 @@ class PageFilling:
             if not self._budget.take(relation.as_dict(), 4):
                 if self.entities or self.relations:
                     return PageStart(relations=True, arrival=row["arrival"], id=row["id"])
-                relation = relation.model_copy(update={"relation_type": shorten(kind)})
+                relation = relation.model_copy(update={"relation_type": shorten_part(kind)})
                 self._budget.use_up()
             self.relations.append(relation)
         return None
 
 
-def shorten(text: str, tokens: int = MIN_TOKENS // 4) -> str:
+def shorten_part(text: str, tokens: int = MIN_TOKENS // 4) -> str:
     """A text that is too long for its page, cut after some tokens, with the number of those that are left out.
 
-    >>> shorten("one two three", 2)
+    >>> shorten_part("one two three", 2)
     'one two… (1 tokens left out)'
     """
     kept = cut_tokens(text, tokens)

@@ -28,6 +28,7 @@ from memorygraph.languages.contextscript import (
 )
 from memorygraph.memory.recall import OBSERVED, PromptText, RecallHit, fit_texts, recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
+from memorygraph.sentences import count_of
 
 Element: TypeAlias = Node | Edge
 
@@ -55,7 +56,7 @@ class LostElements(NamedTuple):
     def describe_others(self) -> str:
         """Say how much else is lost, for a message."""
         example = f", such as `{self.example}`" if self.example else ""
-        return f"{self.others} node{'s' if self.others != 1 else ''}, edges and statements{example}"
+        return f"{count_of(self.others, 'node')}, edges and statements{example}"
 
 
 class RelatedEdge(NamedTuple):

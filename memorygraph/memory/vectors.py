@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -11,11 +10,11 @@ from typing import Any, Protocol, runtime_checkable
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import expand_user
+from memorygraph.json_text import HALF_CHARACTER
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.local import LocalEmbedder
 
 MAX_ROWS_PER_QUERY = 256
-_HALF_PAIR = re.compile("[\ud800-\udfff]")  # of two code units: no JSON in UTF-8 has it
 
 
 class Embedder(Protocol):
@@ -80,7 +79,7 @@ def names_folder(name: str) -> bool:
 def embed_question(embedder: Embedder, text: str) -> list[list[float]]:
     """The vector of a question, in a list that is empty where no word of it is known."""
     embed = embedder.embed_questions if isinstance(embedder, QuestionEmbedder) else embedder.embed
-    return [vector for vector in embed([_HALF_PAIR.sub("\ufffd", text)]) if any(vector)]
+    return [vector for vector in embed([HALF_CHARACTER.sub("\ufffd", text)]) if any(vector)]
 
 
 def vector_parameters(embedder: Embedder | None, text: str) -> dict[str, Any]:

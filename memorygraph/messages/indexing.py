@@ -66,11 +66,16 @@ def time_token(at: datetime) -> str:
     return f"t{day_token(at)[1:]}{at:%H%M%S%f}"
 
 
+def in_utc(at: datetime) -> datetime:
+    """Return a time in UTC; one without a zone is of UTC."""
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
 def index_row(id_: str, message: Message, at: datetime) -> dict[str, Any]:
     """What the index needs of a message that was said at a time: its text or passages, and what limits a recall."""
     text = message.text
     speaker = str(message.name or message.role)
-    utc = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    utc = in_utc(at)
     terms = [role_token(message.role), speaker_token(speaker), day_token(utc), time_token(utc)]
     prefix = said_prefix(message, at)
     passages = [

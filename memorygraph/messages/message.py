@@ -23,7 +23,7 @@ _DOMAIN = b"memorygraph message 1"
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _BLANK = re.compile(r"[ \t\n\r]")
 _TEXT_OR_BLANKS = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]+')
-_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
+MESSAGE_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
 
 
 class Message:
@@ -120,7 +120,7 @@ class Message:
     def as_dict(self) -> dict[str, Any]:
         """A new dict of the message, which the caller may change; the known keys come first."""
         fields: dict[str, Any] = parse_stored_json(self.body)
-        return {key: fields[key] for key in _KEYS if key in fields} | fields
+        return {key: fields[key] for key in MESSAGE_KEYS if key in fields} | fields
 
     def __eq__(self, other: object) -> bool:
         return self.body == other.body if isinstance(other, Message) else NotImplemented

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -18,6 +18,7 @@ from memorygraph.errors import NotFoundError
 from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.fine_tuning import LineCheck, NoFormError, count_omitted, form_of_message, form_of_tools
 from memorygraph.messages.history import Attachment, MessageEntry
+from memorygraph.messages.indexing import in_utc
 from memorygraph.messages.message import canonical_json
 from memorygraph.messages.storage import Storage
 
@@ -50,11 +51,6 @@ class AnswerFilter:
         times = [in_utc(datetime.fromisoformat(text)) for text in texts] if self.limits_time else []
         in_time = ((since is None or at >= since) and (until is None or at < until) for at in times)
         return "another time" if self.limits_time and not any(in_time) else None
-
-
-def in_utc(at: datetime) -> datetime:
-    """Return a time in UTC; one without a zone is of UTC."""
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError
 from memorygraph.limits import Cancelled, LimitExceeded
 from memorygraph.runtime.permissions import Refused
+from memorygraph.sentences import count_of
 
 
 class Capability:
@@ -85,7 +86,7 @@ class Imported(Capability, Generic[Result]):
         except TypeError:
             takes = signature.parameters.items()
             wanted = ", ".join(name if each.default is each.empty else f"{name}?" for name, each in takes)
-            given = f"{len(arguments)} argument{'' if len(arguments) == 1 else 's'}"
+            given = count_of(len(arguments), "argument")
             raise MemoryGraphError(f"it takes ({wanted}), and was given {given}") from None
         result: Result = function(*arguments)
         return result

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from memorygraph.compiler.agentscript import compile_agentscript
-from memorygraph.compiler.convo import compile_convo
 from memorygraph.errors import NotFoundError, ScriptError
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
@@ -17,7 +15,6 @@ from memorygraph.languages import LANGUAGES, Script, agentscript, convo, parse
 from memorygraph.query import Query
 
 StoredProgram: TypeAlias = agentscript.AgentScriptProgram | convo.ConvoProgram
-_COMPILERS: dict[str, Callable[[Any, str], list[Query]]] = {"agentscript": compile_agentscript, "convo": compile_convo}
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class ProgramStore:
         problems = LANGUAGES[program.language].check(program)
         if problems:
             raise ScriptError(problems)
-        return _COMPILERS[program.language](program, self.namespace.name)
+        return LANGUAGES[program.language].compile_program(program, self.namespace.name)
 
     def load(
         self,

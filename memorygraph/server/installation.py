@@ -39,9 +39,9 @@ def install(
     return lock.class_path(folder)
 
 
-def is_complete(folder: Path, lock: Lock | None = None) -> bool:
+def is_complete(folder: Path) -> bool:
     """Tell whether each file is in a folder, whatever it holds: only `install` verifies."""
-    return all(path.exists() for path in (lock or read_lock()).class_path(folder))
+    return all(path.exists() for path in read_lock().class_path(folder))
 
 
 def fetch_missing(folder: Path, progress: DownloadProgress | None, lock: Lock, read_timeout_s: int) -> None:

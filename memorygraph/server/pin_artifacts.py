@@ -36,7 +36,7 @@ TEST_ONLY = frozenset(
 NOT_USED = frozenset(f"org.bouncycastle:{name}-jdk18on" for name in ("bcpkix", "bcprov", "bcutil"))
 
 
-def write_lock(path: Path = LOCK_FILE) -> Lock:
+def write_lock() -> Lock:
     """Resolve, download and pin everything that `ROOTS` need."""
     with tempfile.TemporaryDirectory() as folder:
         context = MavenContext(repo_cache=Path(folder), remote_repos=repositories(), timeout=60)
@@ -51,7 +51,7 @@ def write_lock(path: Path = LOCK_FILE) -> Lock:
             artifacts = tuple(pool.map(pin, sorted(resolve_coordinates(context))))
     lock = Lock(ROOTS[0].rpartition(":")[2], artifacts)
     heading = ["# Written by python -m memorygraph.server.pin_artifacts", f"neo4j {lock.version}"]
-    path.write_text("\n".join([*heading, *map(str, artifacts)]) + "\n", "utf-8")
+    LOCK_FILE.write_text("\n".join([*heading, *map(str, artifacts)]) + "\n", "utf-8")
     return lock
 
 

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 from memorygraph.json_text import UnreadableRecord, parse_stored_json
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import Attachment, MessageEntry
-from memorygraph.messages.message import Message
+from memorygraph.messages.message import MESSAGE_KEYS, Message
 from memorygraph.viewing.pages import PageRow, pretty_json, render_page
 from memorygraph.viewing.versions import MessageEdit, VersionColumn, Words, arrange_columns, mark_words
 
 MAX_PART_CHARACTERS = 20_000  # of a part that is no text, such as an image
-SHOWN_KEYS = ("role", "content", "name", "tool_calls", "tool_call_id")
 TRAINED, OFF_POLICY, LEFT_OUT = "trained on", "off-policy", "left out of training"
 
 
@@ -27,7 +26,7 @@ class ShownCall(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ShownMessage:
+class PageMessage:
     """A message as the page has it: `words` are its text with what was edited marked."""
 
     anchor: str
@@ -136,12 +135,12 @@ class ConversationPage:
         attachments: Sequence[Attachment],
         edit: MessageEdit | None,
         tools: Mapping[str, str],
-    ) -> ShownMessage:
+    ) -> PageMessage:
         message = entry.message
         edited = edit is not None and edit.kind == "edited" and edit.before is not None
         words = mark_words(edit.before.text, message.text) if edited else (("same", message.text),)  # type: ignore[union-attr]
         answers = None if message.role != "tool" else tools.get(message.tool_call_id or "", message.tool_call_id or "")
-        return ShownMessage(
+        return PageMessage(
             anchor=f"m{next(self._anchors)}",
             index=index,
             role=message.role,
@@ -150,7 +149,7 @@ class ConversationPage:
             parts=tuple(other_parts(message)),
             calls=tuple(read_calls(message)),
             answers=answers,
-            others={key: value for key, value in message.as_dict().items() if key not in SHOWN_KEYS},
+            others={key: value for key, value in message.as_dict().items() if key not in MESSAGE_KEYS},
             training=self._training(entry),
             edit=edit,
             metadata=attachments[-1].metadata if attachments else {},

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from itertools import groupby, takewhile
+from itertools import groupby
 from operator import itemgetter
 
-from memorygraph.messages.history import MessageEntry, Version
+from memorygraph.messages.history import MessageEntry, Version, first_difference
 from memorygraph.messages.message import Message
 
 # What repeats, such as a comma, is compared with each of its like for each run that is equal: a second at these limits.
@@ -98,8 +98,8 @@ def compare_messages(
 
 def align(before: Sequence[Message], after: Sequence[Message]) -> list[Opcode]:
     """Align two lists of messages, as the opcodes of `SequenceMatcher`."""
-    head = count_common(before, after)
-    tail = count_common(before[head:][::-1], after[head:][::-1])
+    head = first_difference(before, after)
+    tail = first_difference(before[head:][::-1], after[head:][::-1])
     i, k = len(before) - tail, len(after) - tail
     codes: list[Opcode] = [("equal", 0, head, 0, head)]
     if (i - head) * (k - head) > MAX_ALIGNED:
@@ -109,11 +109,6 @@ def align(before: Sequence[Message], after: Sequence[Message]) -> list[Opcode]:
         matcher = SequenceMatcher(None, before[head:i], after[head:k], autojunk=False)
         codes += [(tag, head + a, head + b, head + c, head + d) for tag, a, b, c, d in matcher.get_opcodes()]
     return [*codes, ("equal", i, len(before), k, len(after))]
-
-
-def count_common(before: Sequence[Message], after: Sequence[Message]) -> int:
-    """The number of messages that two lists have in common from their beginning."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
 
 
 def mark_words(before: str, after: str) -> Words:

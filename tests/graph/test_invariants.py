@@ -550,7 +550,7 @@ def test_a_tool_that_meets_a_bad_element_names_it_after_its_answer(
     answer = TOOLS[tool].call(graph, arguments)
     assert not answer.is_error
     assert [part.text for part in answer.content[1:] if isinstance(part, TextContent)] == [
-        f"{said}; `memorygraph doctor --graph` says how it is mended"
+        f"{said}; on the machine of this server `memorygraph doctor --graph` says how it is mended"
     ]
 
 

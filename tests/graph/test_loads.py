@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 from neo4j import exceptions
 
 from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, ScriptError
-from memorygraph.compiler import Compiled, compile_program, contextscript, symbols
+from memorygraph.compiler import Compiled, Stored, compile_program, contextscript, symbols
 from memorygraph.errors import MAX_PROBLEMS, Problem, TooLargeError
 from memorygraph.graph import loads, sizes
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.writes import COUNTS
+from memorygraph.languages import parse
+from memorygraph.languages.contextscript.syntax import GraphStatement
 from memorygraph.languages.engine.findings import suggestion
 from memorygraph.query import Query
 
@@ -400,6 +403,20 @@ def test_few_statements_that_delete_nodes_with_many_edges_are_refused_before_any
         graph.load('del(id="n0"); del(id="n1");')
     assert _graph_of(graph) == before
     assert graph.delete("n1", batch=5).edges_deleted == 11
+
+
+def test_a_kind_of_statement_without_a_size_of_its_own_counts_as_the_smallest() -> None:
+    class Rename(GraphStatement):
+        """A kind that a later version might have."""
+
+    known = parse('Node(node_id="a"); Edge(edge_id="e"); del(id="no-such"); del(id="n1");')
+    counted = [
+        sizes.find_changes(replace(known, statements=(statement,)), Stored(frozenset({"n1"}))).certain
+        for statement in (*known.statements, Rename())
+    ]
+    smallest = min(filter(None, counted))
+    assert counted[2] == 0
+    assert counted[-1] == smallest == sizes.NEW_NODE_BYTES
 
 
 def test_the_memory_of_a_transaction_is_read_from_the_server(graph: MemoryGraph) -> None:

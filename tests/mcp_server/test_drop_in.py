@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,8 @@ from memorygraph.mcp_server import build_server
 from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.runtime.permissions import refuse_scheme
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run, text_of
+from tests.modules import FILES, nodes_of, part_of
+from tests.test_architecture import RANK
 
 # Written from the source of the servers: what each call answers, in this order, on an empty memory.
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
@@ -249,10 +254,55 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
             "and nothing was changed: `delete 'a hub' --batch 30000` deletes it in parts",
             "and nothing was changed: delete its edges first, at most 30000 at a time",
         ),
+        (
+            "revision 3 can't be undone: `memorygraph programs forget` takes a stored node graph away",
+            "revision 3 can't be undone: "
+            "forget takes a stored node graph away for good, by the id that list_programs shows",
+        ),
+        (
+            'node "a" is not as it should be: name = 7; `memorygraph doctor --graph` says how it is mended',
+            'node "a" is not as it should be: name = 7; '
+            "on the machine of this server `memorygraph doctor --graph` says how it is mended",
+        ),
     ],
 )
 def test_what_only_a_command_can_allow_is_not_offered_to_a_client(of_command_line: str, of_tools: str) -> None:
     assert say_in_words_of_tools(of_command_line) == of_tools
+
+
+# Commands that messages may name to a client, with the reason.
+COMMANDS_OF_PEOPLE = {
+    **dict.fromkeys(("backup", "doctor", "down", "up"), "for the person on whose machine the server runs"),
+    **dict.fromkeys(("delete", "export", "messages index"), "said by doctor and restore, which are no tools"),
+    **dict.fromkeys(
+        ("namespaces drop …", "namespaces list", "run FILE", "runs list"),
+        "no tool imports into a namespace or drops one, stores a program, or reads a run",
+    ),
+}
+
+
+def messages_with_commands() -> Iterator[str]:
+    """The texts of the package below the client that name a command of memorygraph, their values as `…`."""
+    for path in (path for path in FILES if RANK[part_of(path)] < RANK["client"]):
+        nodes = nodes_of(path)
+        documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        skipped = {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+        for node in nodes:
+            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+            said = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
+            if "`memorygraph " in said and said not in skipped:
+                yield said
+
+
+def test_no_message_names_a_command_to_a_client_that_has_only_tools() -> None:
+    messages = {*messages_with_commands()}
+    assert len(messages) > 20
+    left = {
+        command
+        for message in map(say_in_words_of_tools, messages)
+        for command in re.findall(r"(?<!on the machine of this server )`memorygraph ([^`]*)`", message)
+    }
+    assert left == COMMANDS_OF_PEOPLE.keys()
 
 
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")

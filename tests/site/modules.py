@@ -28,9 +28,9 @@ INTRODUCTION = """\
 text → `parse` → `compile` → `execute`. A textX grammar ([memorygraph/languages](../memorygraph/languages)) turns
 text into typed statements; the [compiler](../memorygraph/compiler) turns statements into batches of parameterized
 Cypher, which lives in [cypher](../cypher/queries) and nowhere else; [memorygraph/graph](../memorygraph/graph) runs them in
-one transaction. Everything before that is pure. Only `languages/engine/grammar.py` knows textX, only `graph/` knows the
-driver, only `llm/model.py` and the scripted endpoint know openai. Imports point one way, down in this picture, which is drawn from
-them; an arrow that follows from others is left out.
+one transaction. Everything before that is pure. Only `languages/engine/grammar.py` knows textX, only `graph/` and the
+adapters for Neo4j's own libraries know the driver, only `llm/model.py` and the scripted endpoint know openai. Imports point one
+way, down in this picture, which is drawn from them; an arrow that follows from others is left out.
 
 ![The parts of the package: the command line above, the client in the middle, graph and languages below](pictures/modules.svg)
 

@@ -129,4 +129,4 @@ def parts_of(
     item: syntax.Item | syntax.Feedback,
 ) -> Iterator[syntax.Ref | syntax.Variable | syntax.Memory | syntax.Nlp]:
     """All handles, variables, addresses and texts in an item, in their order."""
-    return (part for part in syntax.walk(item) if isinstance(part, _NAMING))
+    return (part for part in syntax.walk_pete(item) if isinstance(part, _NAMING))

@@ -10,7 +10,7 @@ from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.body import OPTIONS, TYPES
 from memorygraph.languages.agentscript.highlighting import CONSTANTS, IMPORTED
 from memorygraph.languages.agentscript.names import CONFIGS, GRAMMAR, KEYWORDS
-from memorygraph.languages.engine.editing import Completion, Occurrence, completions, find_word, names_in
+from memorygraph.languages.engine.editing import EditorCompletion, Occurrence, completions, find_word, names_in
 
 _IDENTIFIER = GRAMMAR.token("Identifier")
 _QUOTED = re.compile(r"//[^\n]*|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)", re.DOTALL)
@@ -78,7 +78,7 @@ class NameSearch:
                 "parameter",
                 fixed=function.main,
             )
-        for part in walk(function.body):
+        for part in walk_agentscript(function.body):
             place = name_that_is_set(part)
             if place is not None and place[0] not in local:
                 local.add(place[0])
@@ -96,7 +96,7 @@ class NameSearch:
     ) -> Iterator[Occurrence]:
         """The names that a piece of syntax refers to."""
         functions = {function.name for function in agent.functions}
-        for part in walk(node):
+        for part in walk_agentscript(node):
             if isinstance(part, syntax.For):
                 yield Occurrence(part.item, "name", find_word(self.text, part.item, for_item_span(part)), scope)
             elif isinstance(part, syntax.Name):
@@ -109,7 +109,7 @@ class NameSearch:
                     yield Occurrence(part.name, "name", place, other.span.start)
 
 
-def walk(node: syntax.AgentScriptSyntax) -> Iterator[syntax.AgentScriptSyntax]:
+def walk_agentscript(node: syntax.AgentScriptSyntax) -> Iterator[syntax.AgentScriptSyntax]:
     """A piece of syntax and everything in it, in the order of the text."""
     waiting = [node]
     while waiting:
@@ -136,7 +136,7 @@ def accepts_name(name: str, occurrence: Occurrence) -> bool:  # noqa: ARG001 - a
     return _IDENTIFIER.fullmatch(name) is not None and name not in reserved
 
 
-def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[Completion]:
+def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[EditorCompletion]:
     """What may be written at an offset, outside of texts and comments: words, names, types and options."""
     if any(found.end() >= offset for found in _QUOTED.finditer(text, 0, offset) if not closed(found[0])):
         return

@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from memorygraph.languages.engine.explain import Explainer, Group, Optional, Place, not_closed, unclosed_text
+from memorygraph.languages.engine.explain import (
+    BYTE_ORDER_MARK,
+    Explainer,
+    Group,
+    Optional,
+    Place,
+    not_closed,
+    unclosed_text,
+)
 from memorygraph.languages.engine.findings import Finding, shorten, suggestion
 from memorygraph.languages.engine.patterns import compile_pattern
 
@@ -51,7 +59,7 @@ _HINTS = (
     (r"`", "texts stand in straight quotes"),
     (r"(?:function|def|fn|fun)(?![A-Za-z0-9_-])", "write `func`"),
     (r"func(?![A-Za-z0-9_-])", "a func does not stand in another func"),
-    ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
+    BYTE_ORDER_MARK,
 )
 _EXPECTED_HINTS = {
     "<": "it needs a limit: for item in items < 10 { … }, loop until done < 10 { … }",

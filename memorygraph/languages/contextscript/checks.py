@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from memorygraph.errors import MAX_PROBLEMS, Span
+from memorygraph.json_text import HALF_CHARACTER
 from memorygraph.languages.contextscript.syntax import (
     GRAMMAR,
     KEYWORDS,
@@ -28,7 +29,6 @@ from memorygraph.languages.contextscript.syntax import (
 from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.findings import Finding, explain_surrogate, name_character, shorten
 
-SURROGATE = re.compile("[\ud800-\udfff]")
 MAX_NAME_COMPARED = 64  # characters of an unknown name that are compared with the known ones
 ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 ESCAPE = re.compile(r"\\([\s\S])")
@@ -224,7 +224,7 @@ def explain_invalid_argument(raw: RawStatement, fields: Fields, name: str, kind:
 
 def explain_value(token: str, kind: str, spelling: Spelling | None) -> TokenError:
     """What pydantic found wrong with a token, and at which of its characters."""
-    surrogate = SURROGATE.search(token)
+    surrogate = HALF_CHARACTER.search(token)
     if kind == "string_unicode" and surrogate:
         return TokenError(explain_surrogate(surrogate[0]), "encoding", surrogate.start(), 1)
     if kind in {"less_than_equal", "greater_than_equal"}:

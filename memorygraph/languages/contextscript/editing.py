@@ -14,7 +14,7 @@ from memorygraph.languages.contextscript.syntax import (
     ContextScriptProgram,
     is_identifier,
 )
-from memorygraph.languages.engine.editing import MAX_LOOK_BACK, Completion, Occurrence, completions, names_in
+from memorygraph.languages.engine.editing import MAX_LOOK_BACK, EditorCompletion, Occurrence, completions, names_in
 from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.patterns import compile_pattern
 
@@ -86,7 +86,7 @@ def find_cursor(before: str) -> Cursor | None:
     return Cursor(openings[-1][1], tuple(given), argument, quoted)
 
 
-def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[Completion]:
+def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[EditorCompletion]:
     """What may be written at an offset: a statement, an argument that is not there yet, an id, or a verb."""
     before = text[max(0, offset - MAX_LOOK_BACK) : offset]
     if "#" in before.rpartition("\n")[2].partition('"')[0]:

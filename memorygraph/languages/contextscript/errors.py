@@ -8,7 +8,15 @@ from difflib import get_close_matches
 
 from memorygraph.errors import Span
 from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS
-from memorygraph.languages.engine.explain import CODE, Explainer, Place, describe_found, either, unclosed_text
+from memorygraph.languages.engine.explain import (
+    BYTE_ORDER_MARK,
+    CODE,
+    Explainer,
+    Place,
+    describe_found,
+    either,
+    unclosed_text,
+)
 from memorygraph.languages.engine.findings import Finding, explain_surrogate, shorten
 
 _QUOTED = GRAMMAR.token("Quoted")
@@ -22,7 +30,7 @@ _HINTS = (
     ("`", "write the script alone, without Markdown around it"),
     ("/", "comments begin with `#`"),
     (r"\\", "a backslash has a meaning only inside a text; remove it"),
-    ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
+    BYTE_ORDER_MARK,
     ("[\\s\u200b\u200c\u200d\u2060]", _BLANKS),
 )
 

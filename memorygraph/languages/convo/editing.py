@@ -15,7 +15,7 @@ from memorygraph.languages.convo.text import first_line
 from memorygraph.languages.convo.unsupported import DESCRIBING_TAGS, GRAPH_ROLES, GRAPH_TAGS, ROLES
 from memorygraph.languages.engine.editing import (
     MAX_LOOK_BACK,
-    Completion,
+    EditorCompletion,
     Occurrence,
     completions,
     find_word,
@@ -46,7 +46,7 @@ def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
             elif tag.name == "call" and tag.text and tag.text not in CALL_CHOICES and _IDENTIFIER.fullmatch(tag.text):
                 start = tag.span.start + len("@call")
                 yield Occurrence(tag.text, "function", find_word(text, tag.text, Span(start, tag.span.end)))
-        for part in walk(message):
+        for part in walk_convo(message):
             yield from name_part(part, text)
 
 
@@ -105,7 +105,7 @@ def name_part(part: syntax.ConvoSyntax, text: str) -> Iterator[Occurrence]:
                 yield Occurrence(name, "function", place, fixed=len(names) > 1)
 
 
-def walk(node: syntax.ConvoSyntax) -> Iterator[syntax.ConvoSyntax]:
+def walk_convo(node: syntax.ConvoSyntax) -> Iterator[syntax.ConvoSyntax]:
     """A piece of syntax and everything in it, in the order of its fields."""
     waiting = [node]
     while waiting:
@@ -127,7 +127,7 @@ def accepts_name(name: str, occurrence: Occurrence) -> bool:
     return _IDENTIFIER.fullmatch(name) is not None and name not in BUILT_IN | CALL_CHOICES
 
 
-def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[Completion]:
+def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[EditorCompletion]:
     """What may be written at an offset: a role, a tag, a node, or in code a function, a variable or a constant."""
     before = text[max(0, offset - MAX_LOOK_BACK) : offset]
     line = before.rpartition("\n")[2]

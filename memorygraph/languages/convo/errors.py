@@ -7,7 +7,16 @@ from collections.abc import Iterable
 
 from memorygraph.errors import Span
 from memorygraph.languages.convo.text import begins_line
-from memorygraph.languages.engine.explain import CODE, Explainer, Group, Optional, Place, not_closed, unclosed_text
+from memorygraph.languages.engine.explain import (
+    BYTE_ORDER_MARK,
+    CODE,
+    Explainer,
+    Group,
+    Optional,
+    Place,
+    not_closed,
+    unclosed_text,
+)
 from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.engine.patterns import compile_pattern
 
@@ -61,7 +70,7 @@ _HINTS = tuple(
         (r"\$", "names are made of letters, digits and `_`"),
         (r"```", "write the conversation alone, without Markdown around it"),
         ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019`]", "write straight quotes"),
-        ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
+        BYTE_ORDER_MARK,
     )
 )
 _WORD = re.compile(r"\w+")

@@ -39,16 +39,16 @@ class Occurrence(NamedTuple):
         return bool(self.kind)
 
 
-class Completion(NamedTuple):
+class EditorCompletion(NamedTuple):
     """What may be written next, in place of the word before the cursor, and what it is."""
 
     text: str
     kind: str
 
 
-def completions(kind: str, texts: Iterable[str]) -> Iterator[Completion]:
+def completions(kind: str, texts: Iterable[str]) -> Iterator[EditorCompletion]:
     """Completions of one kind, each once, in the order of the texts."""
-    return (Completion(text, kind) for text in dict.fromkeys(texts))
+    return (EditorCompletion(text, kind) for text in dict.fromkeys(texts))
 
 
 def names_in(space: str, occurrences: Iterable[Occurrence]) -> list[str]:

@@ -16,6 +16,7 @@ from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.engine.patterns import compile_pattern
 
 CODE = "syntax"
+BYTE_ORDER_MARK = ("\ufeff", "remove this byte order mark; it may only stand at the very start")
 MAX_WORD = 100  # characters of what was found
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import NamedTuple
 
 from memorygraph.errors import MAX_PROBLEMS, Problem, Source, Span
+from memorygraph.json_text import HALF_CHARACTER
 
 MAX_MESSAGE = 500
 MAX_NAMES = 1000  # among which the one that was meant is looked for
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 def shorten(text: str, width: int = 40) -> str:
@@ -79,7 +78,7 @@ def locate_problems(
 
 def find_surrogates(text: str) -> list[Finding]:
     """The halves of surrogate pairs in a text, which no encoding can write."""
-    found = islice(_HALF.finditer(text), MAX_PROBLEMS + 1)
+    found = islice(HALF_CHARACTER.finditer(text), MAX_PROBLEMS + 1)
     return [Finding(explain_surrogate(half[0]), "encoding", Span(*half.span())) for half in found]
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from memorygraph.errors import MAX_PROBLEMS, Source, Span
+from memorygraph.json_text import HALF_CHARACTER
 from memorygraph.languages.engine.findings import Finding, suggestion
 from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete import syntax
@@ -23,7 +24,6 @@ MAX_NUMBER = 308  # digits; the largest double has as many
 
 _NUMBER = compile_pattern(r'"(?:[^"\\]++|\\.)*+"|(-?[0-9][0-9.eE+-]*+)')
 _MAYBE_HALF = re.compile(r"\\u[dD][89a-fA-F]")
-_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass
@@ -60,7 +60,7 @@ class _Checks:
         if isinstance(item, syntax.Closing):
             self._bind([self._frames.pop().context.name])
             return
-        parts = [] if isinstance(item, syntax.Leaf) else syntax.walk(item)
+        parts = [] if isinstance(item, syntax.Leaf) else syntax.walk_pete(item)
         if self._frames:
             self._check_parts(item, parts)
         if isinstance(item, syntax.Opening):
@@ -144,7 +144,7 @@ class _Checks:
                     start = self._source.text.find(found[1], *value.span)
                     self.findings.append(Finding(message, "invalid-number", Span(start, start + len(found[1]))))
                     return
-        if _MAYBE_HALF.search(value.text) and _HALF.search(json.dumps(value.value, ensure_ascii=False)):
+        if _MAYBE_HALF.search(value.text) and HALF_CHARACTER.search(json.dumps(value.value, ensure_ascii=False)):
             message = "an escape in this value is half a character, and cannot be stored"
             self.findings.append(Finding(message, "encoding", value.span))
 
@@ -152,7 +152,7 @@ class _Checks:
 def _variables(predications: Iterable[syntax.Predication]) -> dict[str, syntax.Variable]:
     """The variables in predications by their names, each where it stands first."""
     found: dict[str, syntax.Variable] = {}
-    for part in chain.from_iterable(map(syntax.walk, predications)):
+    for part in chain.from_iterable(map(syntax.walk_pete, predications)):
         if isinstance(part, syntax.Variable):
             found.setdefault(part.name, part)
     return found

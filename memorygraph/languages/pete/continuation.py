@@ -11,7 +11,7 @@ from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.errors import explain
-from memorygraph.languages.pete.items import BLANKS, MACHINE, RESERVED, read_item
+from memorygraph.languages.pete.items import MACHINE, RESERVED, read_item
 
 MAX_UNREAD = 2_000  # characters after unreadable text, until reading gives up
 
@@ -208,7 +208,7 @@ class ContinuationReader:
         self._patience = MAX_UNREAD
         pieces: list[syntax.Piece] = []
         text, self._blanks = self._blanks + text, ""
-        while text.strip(BLANKS) and not self.ended():
+        while text.strip(syntax.BLANKS) and not self.ended():
             result = read_item(text, rule=self._rule(text))
             if isinstance(result, Stopped):
                 self._fail(text, result)
@@ -229,8 +229,8 @@ class ContinuationReader:
 
     def _rule(self, text: str) -> str:
         """What a text begins with: feedback stands only after what can be answered."""
-        answered = isinstance(self._last, (syntax.Command, syntax.Question)) and text.lstrip(BLANKS).startswith(">>")
-        return "Feedback" if answered else "Item"
+        asked = isinstance(self._last, (syntax.Command, syntax.Question))
+        return "Feedback" if asked and text.lstrip(syntax.BLANKS).startswith(">>") else "Item"
 
     def _piece(self, item: syntax.Item | syntax.Feedback, text: str) -> syntax.Piece:
         """Take the item that a text begins with."""

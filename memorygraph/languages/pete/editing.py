@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from memorygraph.errors import Span
 from memorygraph.languages.engine.editing import (
     MAX_LOOK_BACK,
-    Completion,
+    EditorCompletion,
     Occurrence,
     completions,
     find_word,
@@ -30,7 +30,7 @@ def find_occurrences(program: syntax.PeteProgram) -> Iterator[Occurrence]:
     """
     search = HandleSearch(program)
     for item in program.items:
-        for part in syntax.walk(item):
+        for part in syntax.walk_pete(item):
             yield from search.name_part(part, item)
 
 
@@ -94,7 +94,7 @@ def accepts_name(name: str, occurrence: Occurrence) -> bool:
     return _IDENTIFIER.fullmatch(name) is not None and (occurrence.space != "handle" or name != syntax.SELF)
 
 
-def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[Completion]:
+def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[EditorCompletion]:
     """What may be written at an offset: after `&` or `_` a handle, after `@` a faculty, and else a word."""
     line = text[max(0, offset - MAX_LOOK_BACK) : offset].rpartition("\n")[2]
     if _UNWRITABLE.fullmatch(line):

@@ -7,7 +7,16 @@ from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from memorygraph.errors import Source, Span
-from memorygraph.languages.engine.explain import CODE, MAX_WORD, Explainer, Group, Place, describe_found, not_closed
+from memorygraph.languages.engine.explain import (
+    BYTE_ORDER_MARK,
+    CODE,
+    MAX_WORD,
+    Explainer,
+    Group,
+    Place,
+    describe_found,
+    not_closed,
+)
 from memorygraph.languages.engine.findings import Finding, shorten
 from memorygraph.languages.engine.machine import Stopped
 from memorygraph.languages.engine.patterns import compile_pattern
@@ -70,7 +79,7 @@ class PeteExplainer(Explainer):
             (r";", "statements need no `;` between them; remove it"),
             (r"True\b|False\b|None\b", "JSON has true, false and null"),
             (r"[+]?\d|\.\d|-", "a number is written as in JSON: 0.5"),
-            ("\ufeff", "remove this byte order mark; it may only stand at the very start"),
+            BYTE_ORDER_MARK,
         )
     )
 

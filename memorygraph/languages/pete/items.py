@@ -22,7 +22,6 @@ WORDS: Mapping[str, list[str]] = {
 }
 RESERVED = frozenset(WORDS["Identifier"])
 
-BLANKS = " \t\r\n"
 MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 MAX_NESTING = 100  # levels of brackets in a value, and of `that` in a predication
 
@@ -83,7 +82,7 @@ def find_too_deep(item: syntax.PeteSyntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
     if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
-        for part in reversed(syntax.walk(item)):
+        for part in reversed(syntax.walk_pete(item)):
             place = find_deep_bracket(text, part.span) if isinstance(part, syntax.Value) else None
             if place is not None:
                 return place
@@ -148,7 +147,7 @@ _BUILDS: Mapping[str, Build] = {
     "LineComment": lambda fields, span: syntax.Comment(fields["text"][2:].rstrip("\r"), span=span),
     "SensorReport": lambda fields, span: syntax.SensorReport(fields["text"][2:].rstrip("\r"), span=span),
     "Tldr": build_from_fields(syntax.Tldr, "text"),
-    "Annotation": lambda fields, span: syntax.Annotation(fields["text"][2:-1].strip(BLANKS), span=span),
+    "Annotation": lambda fields, span: syntax.Annotation(fields["text"][2:-1].strip(syntax.BLANKS), span=span),
     "Instantiation": build_from_fields(syntax.Instantiation, "ref", "value"),
     "Sentence": build_sentence,
     "Said": lambda *_: (syntax.Fact,),

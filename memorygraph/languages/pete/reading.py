@@ -11,7 +11,7 @@ from memorygraph.languages.engine.patterns import compile_pattern
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import check_pete
 from memorygraph.languages.pete.errors import beginning, explain, outside
-from memorygraph.languages.pete.items import BLANKS, MACHINE, builds_for, read_item
+from memorygraph.languages.pete.items import MACHINE, builds_for, read_item
 
 MAX_CHARACTERS = 2**24  # characters of a log
 
@@ -89,7 +89,7 @@ class _Log:
         """Where an item may begin, after one that stopped at an offset: at the start of that line, or later."""
         text = self._source.text
         line = text.rfind("\n", 0, offset) + 1
-        if line <= position or text[line:offset].strip(BLANKS):
+        if line <= position or text[line:offset].strip(syntax.BLANKS):
             line = text.find("\n", offset) + 1 or len(text)
         following = _NEXT.search(text, line)
         return MACHINE.layout_end(text, following.start()) if following else None

@@ -17,6 +17,7 @@ from memorygraph.json_text import parse_json
 from memorygraph.languages.engine.syntax import SyntaxNode
 from memorygraph.languages.pete.lemmas import lemma_of, stem_of
 
+BLANKS = " \t\r\n"
 SELF = "I"  # the handle of the one who thinks; it is known in every context
 
 
@@ -214,7 +215,7 @@ def parts_in(node: PeteSyntax) -> list[PeteSyntax]:
     return parts
 
 
-def walk(node: PeteSyntax) -> list[PeteSyntax]:
+def walk_pete(node: PeteSyntax) -> list[PeteSyntax]:
     """A piece of syntax and everything in it, in the order of the text; not recursive, for `that` can nest deep."""
     found, waiting = [], [node]
     while waiting:

@@ -27,6 +27,7 @@ from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions, with_service
 from memorygraph.runtime.runs import Trace
 from memorygraph.runtime.values import ValueProblem
+from memorygraph.sentences import count_of
 
 SUMMARY_VIEW = "JSON-safe copy of the list; no model summarized it"
 """What the trace says of an item that shows the `.summary` of a list."""
@@ -190,7 +191,7 @@ class Generation:
             except ReplyError as error:
                 record.attempts.append(Attempt(messages, completion, at, str(error)))
                 if attempt == attempts:
-                    tries = f"{attempts} attempt{'s' * (attempts != 1)}"
+                    tries = count_of(attempts, "attempt")
                     raise ModelError(f"no answer fits after {tries}: {error}") from error
                 said = error.value if isinstance(error, ShapeMismatch) else None
                 instruction = structured.repair_input(record.instruction, f"{error} at {record.place}", said)

@@ -22,6 +22,7 @@ from memorygraph.runtime.depth import CallStack
 from memorygraph.runtime.memories import ImportedMemory
 from memorygraph.runtime.tools import ImportedTool
 from memorygraph.runtime.values import ValueProblem
+from memorygraph.sentences import count_of
 
 MAX_CALL_DEPTH = 1000
 
@@ -66,7 +67,7 @@ class Interpreter:
         expected = len(declaration.parameters)
         if len(arguments) != expected:
             raise ValueProblem(
-                f"`{function.name}` takes {expected} argument{'s' * (expected != 1)}, and not {len(arguments)}",
+                f"`{function.name}` takes {count_of(expected, 'argument')}, and not {len(arguments)}",
                 "invalid-argument-count",
             )
         functions = {f.name: FunctionValue(f.name, f, agent) for f in agent.agent.functions}

@@ -264,8 +264,8 @@ class GraphChecks:
             more = before.get(waiting.pop(), set()) - ends
             ends |= more
             waiting += more
-        # Every path from the others goes on for ever. A loop that nothing leads out of, not even into another one, is
-        # one from whose nodes the same nodes follow.
+        # Every path from the others goes on without end. The same nodes follow from each node of a loop that nothing
+        # leads out of, not even into another loop.
         following = {id_: self.follow(self.successors(id_)) for id_ in self.graph.nodes if id_ in reached - ends}
         said: set[str] = set()
         for id_, loop in following.items():

@@ -22,7 +22,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import find_node
 from memorygraph.graph.namespace import Namespace
-from memorygraph.json_text import parse_stored_json
+from memorygraph.json_text import HALF_CHARACTER, parse_stored_json
 from memorygraph.languages.contextscript import MAX_NAME, NodeDeclaration, is_identifier, print_statement
 from memorygraph.runtime.memories.memory import (
     DEFAULT_LIMIT,
@@ -183,7 +183,7 @@ def read_node_arguments(record: Mapping[str, Any], generated: str) -> dict[str, 
             "and begins with a letter or digit"
         )
     texts = {key: record[key] for key in ("name", "data") if key in record}
-    if any(re.search("[\ud800-\udfff]", text) for text in texts.values()):
+    if any(HALF_CHARACTER.search(text) for text in texts.values()):
         raise MemoryGraphError("a text with half a character cannot be stored as a node")
     if (size := len(texts.get("name", ""))) > MAX_NAME:
         raise MemoryGraphError(

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import cast
 
-BLANKS = " \t\r\n"
+from memorygraph.languages.pete.syntax import BLANKS
+
 MAX_TLDR_CHARS = 200
 
 

@@ -12,7 +12,8 @@ from itertools import islice
 
 from memorygraph.budget import Budget
 from memorygraph.context.tokens import count_tokens
-from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry, leading_blanks
+from memorygraph.languages.pete.syntax import BLANKS
+from memorygraph.runtime.pete.log import Frame, LogEntry, leading_blanks
 
 Measure = Callable[[str], int]
 

@@ -281,7 +281,7 @@ class LogStore:
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
             writer = self.write_new(transaction, program, pieces)
-            warnings = locate(writer.compiler.warnings, program.source)
+            warnings = locate_findings(writer.compiler.warnings, program.source)
             return WriteResult(writer.counts, (*program.warnings, *warnings))
 
         file, statements = program.source.file, len(program.statements)
@@ -345,7 +345,7 @@ class LogStore:
             if len(new) != missing:
                 raise ConflictError("the log went on elsewhere meanwhile; load it again to go on from there")
             writer = self.write_pieces(transaction, program, log, batch)
-            return WriteResult(writer.counts, tuple(locate(writer.compiler.warnings, program.source)))
+            return WriteResult(writer.counts, tuple(locate_findings(writer.compiler.warnings, program.source)))
 
         file, statements = program.source.file, sum(map(is_statement, batch))
         return Loader(self.namespace, LANGUAGE).store(write, file=file, statements=statements, provenance=provenance)
@@ -378,7 +378,7 @@ class LogStore:
         try:
             writer.write(pieces)
         except UnfitPiece as unfit:
-            raise ScriptError(locate(unfit.mistakes, program.source)) from unfit
+            raise ScriptError(locate_findings(unfit.mistakes, program.source)) from unfit
         return writer
 
     def find_new(
@@ -462,7 +462,7 @@ def describe_difference(program: PeteProgram, root: Opening, stored: str, log: i
     return program.source.problem(message, "log-differs", Span(place, place + 1))
 
 
-def locate(mistakes: Sequence[Finding], source: Source) -> list[Problem]:
+def locate_findings(mistakes: Sequence[Finding], source: Source) -> list[Problem]:
     """Give mistakes their place in a source."""
     return [source.problem(mistake.message, mistake.code, mistake.span) for mistake in mistakes]
 

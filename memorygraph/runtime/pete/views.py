@@ -17,7 +17,8 @@ from memorygraph.context.labels import one_line
 from memorygraph.context.prompt import ContextItem, Unused
 from memorygraph.context.tokens import MAX_RUN_CHARACTERS, count_tokens
 from memorygraph.errors import MemoryGraphError
-from memorygraph.runtime.pete.log import BLANKS, Frame, LogEntry
+from memorygraph.languages.pete.syntax import BLANKS
+from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.pages import (
     Measure,
     Page,

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import re
 import selectors
 import shlex
 import signal
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.json_text import HALF_CHARACTER
 from memorygraph.limits import require_running
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools.descendants import ending_descendants
@@ -94,7 +94,7 @@ def argument_word(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise MemoryGraphError(f"an argument of a command is a text or a number, and this is {describe_type(value)}")
     word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    if re.search("[\0\ud800-\udfff]", word):
+    if "\0" in word or HALF_CHARACTER.search(word):
         raise MemoryGraphError("an argument of a command holds no null character and no half character")
     return word
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memorygraph.runtime.values import ValueProblem
+from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from memorygraph.runtime.convo.scope import ConvoScope
@@ -45,7 +46,7 @@ class Builtin:
         """The number of arguments in words."""
         least, most = self.min_arguments, self.max_arguments
         counted = least if most is None else most
-        words = f"{counted or 'no'} argument{'s' * (counted != 1)}"
+        words = count_of(counted, "argument") if counted else "no arguments"
         if most is None:
             return f"at least {words}"
         return words if least == most else f"{least} to {words}"
