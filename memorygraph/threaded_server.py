@@ -1,4 +1,7 @@
-"""An HTTP server of threads, one for each connection, that all end when it is closed."""
+"""An HTTP server of threads, one for each connection, that all end when it is closed.
+
+Python's `ThreadingHTTPServer` alone leaves open connections to their threads when it is closed, and limits no number.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Orders and numbers what may be too much for memory: what is above a limit is held in a temporary file."""
+"""Orders and numbers what may be too much for memory: what is above a limit is held in a temporary file.
+
+The file is one of SQLite, which sorts on disk and comes with Python; what is below the limit needs none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A namespace's nodes and edges as text: ContextScript, JSON lines, or GraphML; what they can't say is counted."""
+"""A namespace's nodes and edges as text: ContextScript, JSON lines, or GraphML; what they can't say is counted.
+
+GraphML is written here element by element, as it is read: a library such as networkx holds the whole graph first.
+"""
 
 from __future__ import annotations
 

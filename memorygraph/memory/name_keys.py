@@ -1,6 +1,7 @@
 """Keys of names: what is equal of two names that are likely those of one thing.
 
 Each key forgets a little more of a name than the one before it, so that names are compared by looking keys up.
+A library that measures how alike two names are would have to be asked about each pair of them.
 """
 
 from __future__ import annotations

@@ -34,12 +34,12 @@ class RefusedError(RuntimeError):
     """Java has ended with an error, in its own words."""
 
 
-def make_cache(cache: AotCache, class_path: Sequence[Path]) -> Path:
+def make_cache(cache: AotCache, class_path: Sequence[Path], time_limit_s: int = TIME_LIMIT_S) -> Path:
     """Make a cache, and return where it is kept; only one process may do so at a time."""
     workspace = cache.folder / "making"
     shutil.rmtree(workspace, ignore_errors=True)
     workspace.mkdir(mode=0o700)
-    until = time.monotonic() + TIME_LIMIT_S
+    until = time.monotonic() + time_limit_s
     made, classes = workspace / "cache", workspace / "classes"
     try:
         classes.write_bytes(lzma.decompress(CLASS_LIST.read_bytes()))
