@@ -12,6 +12,7 @@ from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
 from memorygraph.llm.uris import open_model
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.vectors import configured_embedder
+from memorygraph.messages.passages import TOKENS_OF_MODEL
 from memorygraph.server.findings import Diagnosis, run_checks
 
 ANSWER_S = 8.0
@@ -47,7 +48,13 @@ def examine_embedding() -> Sequence[Diagnosis]:
             extra = "onnx" if "onnxruntime" in missing else "local"
             step = f"run `pip install 'memorygraph[{extra}]'`"
             return [Diagnosis(name, ok=False, detail=f"it needs {' and '.join(missing)}", next_step=step)]
-        return [Diagnosis(name, ok=True, detail=f"{embedder.name}, on this machine, {embedder.dimensions} numbers")]
+        detail = f"{embedder.name}, on this machine, {embedder.dimensions} numbers"
+        longest = embedder.settings.max_tokens
+        if longest is not None and longest < TOKENS_OF_MODEL:
+            detail += f"; it reads {longest} tokens of a text, and a passage of a message can have {TOKENS_OF_MODEL}"
+            step = "take a model that reads 256, or `recall` finds the rest by words alone"
+            return [Diagnosis.warned(name, detail, step)]
+        return [Diagnosis.passed(name, detail)]
     with OpenAIModel() as model:
         return [examine_choice(name, model, model.embedding_name, variable)]
 

@@ -266,6 +266,10 @@ def recall_hits(
     return Recalled(hits, budget)
 
 
+class IndexingWarning(UserWarning):
+    """What an earlier release stored is still being indexed, and a recall does not find all of it yet."""
+
+
 class VectorWarning(UserWarning):
     """The vector index failed, and a recall did without it."""
 
@@ -422,9 +426,20 @@ class Recaller:
             self._indexing = IndexingThread(self._namespace)
             self._indexing.start()
             self._indexing.join(INDEX_SECONDS)
+            if self._indexing.is_alive():
+                self.tell_unindexed()
         if (failure := self._indexing.failure) is not None:
             self._indexing = None
             raise failure
+
+    def tell_unindexed(self) -> None:
+        """Warn of how many messages are not indexed yet; the next process that recalls says so again."""
+        if left := self._namespace.read("recall/count-unindexed")[0]["count"]:
+            told = (
+                f"messages of an earlier release are still being indexed ({left:,} are left), and are found less well "
+                "until then; `memorygraph messages index` shows how far it is"
+            )
+            warnings.warn(told, IndexingWarning, stacklevel=2)
 
 
 class IndexingThread(Thread):

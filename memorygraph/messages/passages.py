@@ -10,9 +10,11 @@ import re
 from bisect import bisect_left, bisect_right
 from typing import NamedTuple
 
-# Chosen on the chats 1 to 5 of BEAM's 100K, among 64 to 200 tokens and with overlaps of none and a quarter. With the
-# speaker and the day before it, no passage of them has more than 205 tokens of a BERT model, and those read 256.
+# Chosen on the chats 1 to 5 of BEAM's 100K, among 64 to 200 tokens and with overlaps of none and a quarter.
 MAX_PASSAGE_TOKENS = 128
+
+TOKENS_OF_MODEL = 205
+"""As many tokens of a BERT model no passage of these chats exceeds, with the speaker and the day before it."""
 
 # At most six letters of a word, a sign, or a character of another alphabet, and the space before it. `?>` and `}+` keep
 # what they have matched: a word is never divided further to make up a number of tokens.

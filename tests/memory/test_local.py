@@ -12,6 +12,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.errors import ModelError
+from memorygraph.memory.doctor import examine_embedding
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.local.encoders import gelu
 from memorygraph.memory.local.model_files import read_safetensors, read_samples
@@ -234,6 +235,14 @@ def test_the_longest_input_is_that_of_the_model(folder: Path) -> None:
     (folder / "sentence_bert_config.json").unlink()
     write(folder / "tokenizer_config.json", {"model_max_length": 10**30})
     assert LocalEmbedder(folder).settings.max_tokens == 512  # it has no more positions
+
+
+def test_the_doctor_warns_of_a_model_that_reads_no_whole_passage(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", str(folder))
+    for longest, warned in ((256, False), (128, True)):
+        write(folder / "sentence_bert_config.json", {"max_seq_length": longest})
+        [found] = examine_embedding()
+        assert (found.ok, found.warning, "it reads 128 tokens" in found.detail) == (True, warned, warned)
 
 
 def test_vectors_of_other_settings_have_another_name(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall
-from memorygraph.memory.recall import Recalled, Recaller, recall_hits
+from memorygraph.memory.recall import IndexingWarning, Recalled, Recaller, recall_hits
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.indexing import date_messages, index_messages
@@ -202,8 +203,12 @@ def test_a_recall_does_not_wait_for_what_takes_long_to_index(
     make_old(graph)
     monkeypatch.setattr(recall, "INDEX_SECONDS", 0.0)
     monkeypatch.delenv("MEMORYGRAPH_EMBEDDING_MODEL", raising=False)
+    goes_on = threading.Event()
+    monkeypatch.setattr(recall, "index_messages", lambda *given: goes_on.wait(60) and index_messages(*given))
     recaller = Recaller(graph.scope)
-    assert recaller("Cremona", budget=None, at=None).hits  # found by its whole text, or by a passage
+    with pytest.warns(IndexingWarning, match=r"still being indexed \(1 are left\).*messages index"):
+        assert recaller("Cremona", budget=None, at=None).hits  # by its whole text
+    goes_on.set()
     while not passages(graph):
         time.sleep(0.05)
     assert TOPICS[1] in recaller("Cremona", budget=None, at=None).hits[0].text
