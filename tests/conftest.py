@@ -79,14 +79,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """As many workers as processors, and one more where all wait for one Neo4j: slow tests start others.
+    """As many workers as processors, and one more: tests wait for Neo4j, or for a server that starts.
 
     There are none for named files, which are done sooner without, and for tests that print (-s).
     """
     only_files = config.args_source is pytest.Config.ArgsSource.ARGS and not any(map(os.path.isdir, config.args))
     if only_files or config.getoption("capture") == "no":
         return 0
-    return max(2, (os.cpu_count() or 1) + (profile() == "ordinary"))
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
