@@ -240,12 +240,12 @@ def recall_hits(
     """The nodes and messages of a namespace that a text brings to mind; any text is a valid question."""
     query = recall_query(namespace, text, embedder=embedder, **options)
     rows = read_rows(namespace, query) if query else []
-    if query and len(rows) < query.parameters["limit"]:
+    is_filtered = query is not None and query.parameters["vector_filters"] != ["none"]
+    if query and is_filtered and options.get("steps", True) and len(rows) < query.parameters["limit"]:
         # To look for what leads on takes half as long again, so that is done where too little fits by itself.
         leading = recall_query(namespace, text, leads=True, **options)
         searches = {name: leading.parameters[name] for name in SEARCHES} if leading else {}
-        if any(query.parameters[name] != asked for name, asked in searches.items()):
-            rows = read_rows(namespace, replace(query, parameters={**query.parameters, **searches}))
+        rows = read_rows(namespace, replace(query, parameters={**query.parameters, **searches}))
     found: list[RecallHit] = []
     with naming_bad_elements() as check:
         for row in rows:
