@@ -91,15 +91,17 @@ class OpenedServer:
 
     def is_gone(self) -> bool:
         """Tell whether it was the embedded server, and that has ended or is another now."""
-        return self._settings.is_gone() or self._find_process() != self._process
+        if not self._settings.embedded:
+            return False
+        found = self._find_process()
+        return found is None or found != self._process
 
     def _find_process(self) -> object:
         if not self._settings.embedded:
             return None
         from memorygraph.cli.server import embedded_server
-        from memorygraph.server.process import find_server
 
-        return find_server(embedded_server().home)
+        return embedded_server().find_process()
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

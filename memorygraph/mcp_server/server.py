@@ -102,8 +102,11 @@ class _Subscribers:
             del sessions[next(iter(sessions))]
 
     def remove(self, namespace: str, session: ServerSession, uri: str) -> None:
-        if subscriber := self._sessions[namespace].get(id(session.client_params)):
+        sessions, key = self._sessions[namespace], id(session.client_params)
+        if subscriber := sessions.get(key):
             subscriber.uris.pop(uri, None)
+            if not subscriber.uris:
+                del sessions[key]
 
     async def changed(self, namespace: str) -> None:
         await self.listeners.changed(namespace, GRAPH_URI)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memorygraph.errors import ConnectionError
 from memorygraph.home import ADMINISTRATOR, default_home, expand_user, refuse_foreign
@@ -31,6 +32,9 @@ from memorygraph.server.launch import (
 )
 from memorygraph.server.server_home import ServerHome, Workspace
 from memorygraph.server.settings import USERNAME
+
+if TYPE_CHECKING:
+    import psutil
 
 
 @dataclass(frozen=True)
@@ -100,8 +104,12 @@ class EmbeddedServer:
 
     def lives(self) -> bool:
         """Tell whether there is a process of the server, which is quicker than `find`: it may still be starting."""
+        return self.find_process() is not None
+
+    def find_process(self) -> psutil.Process | None:
+        """Find the process of the server, if it lives."""
         process = server_process.find_server(self.home)
-        return process is not None and server_process.is_alive(process)
+        return process if process is not None and server_process.is_alive(process) else None
 
     def find(self) -> ServerStatus:
         """Say where the server is by its process and its ports, which is quicker than `status`."""

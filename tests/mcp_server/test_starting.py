@@ -128,7 +128,7 @@ def test_over_http_a_call_while_neo4j_starts_is_answered_at_once(
     monkeypatch.setattr(uvicorn.Server, "run", say_where)
     monkeypatch.setattr(Settings, "embedded", True)
     monkeypatch.setattr(Settings, "connect", lambda _settings: opening.open())
-    monkeypatch.setattr(Settings, "is_gone", lambda _settings: False)
+    monkeypatch.setattr(OpenedServer, "is_gone", lambda _opened: False)
     command = partial(cli.main, ["serve", "--transport", "http", "--port", "0"], standalone_mode=False)
     thread = threading.Thread(target=command)
     thread.start()
