@@ -27,15 +27,12 @@ UNWIND range(0, size($rows) - 1) AS place
 CREATE (node)
 SET node = $rows[place].properties, node:$($rows[place].labels)
 FOREACH (time IN $rows[place].times |
-  SET node[time.key] = CASE
-    WHEN time.type STARTS WITH 'LIST<ZONED TIME' THEN [text IN time.texts | time(text)]
-    WHEN time.type STARTS WITH 'LIST<ZONED' THEN [text IN time.texts | datetime(text)]
-    WHEN time.type STARTS WITH 'LIST<LOCAL' THEN [text IN time.texts | localdatetime(text)]
-    WHEN time.type STARTS WITH 'LIST' THEN [text IN time.texts | date(text)]
-    WHEN time.type STARTS WITH 'ZONED TIME' THEN time(time.texts[0])
-    WHEN time.type STARTS WITH 'ZONED' THEN datetime(time.texts[0])
-    WHEN time.type STARTS WITH 'LOCAL' THEN localdatetime(time.texts[0])
-    ELSE date(time.texts[0]) END)
+  FOREACH (values IN [CASE
+      WHEN time.type CONTAINS 'ZONED TIME' THEN [text IN time.texts | time(text)]
+      WHEN time.type CONTAINS 'ZONED' THEN [text IN time.texts | datetime(text)]
+      WHEN time.type CONTAINS 'LOCAL' THEN [text IN time.texts | localdatetime(text)]
+      ELSE [text IN time.texts | date(text)] END] |
+    SET node[time.key] = CASE WHEN time.type STARTS WITH 'LIST' THEN values ELSE values[0] END))
 RETURN elementId(node) AS element
 ORDER BY place;
 
@@ -47,15 +44,12 @@ MATCH (target) WHERE elementId(target) = row.target
 CREATE (source)-[relationship:$(row.type)]->(target)
 SET relationship = row.properties
 FOREACH (time IN row.times |
-  SET relationship[time.key] = CASE
-    WHEN time.type STARTS WITH 'LIST<ZONED TIME' THEN [text IN time.texts | time(text)]
-    WHEN time.type STARTS WITH 'LIST<ZONED' THEN [text IN time.texts | datetime(text)]
-    WHEN time.type STARTS WITH 'LIST<LOCAL' THEN [text IN time.texts | localdatetime(text)]
-    WHEN time.type STARTS WITH 'LIST' THEN [text IN time.texts | date(text)]
-    WHEN time.type STARTS WITH 'ZONED TIME' THEN time(time.texts[0])
-    WHEN time.type STARTS WITH 'ZONED' THEN datetime(time.texts[0])
-    WHEN time.type STARTS WITH 'LOCAL' THEN localdatetime(time.texts[0])
-    ELSE date(time.texts[0]) END);
+  FOREACH (values IN [CASE
+      WHEN time.type CONTAINS 'ZONED TIME' THEN [text IN time.texts | time(text)]
+      WHEN time.type CONTAINS 'ZONED' THEN [text IN time.texts | datetime(text)]
+      WHEN time.type CONTAINS 'LOCAL' THEN [text IN time.texts | localdatetime(text)]
+      ELSE [text IN time.texts | date(text)] END] |
+    SET relationship[time.key] = CASE WHEN time.type STARTS WITH 'LIST' THEN values ELSE values[0] END));
 
 // name: constraints
 // What makes each constraint. Parameters: none.

@@ -200,14 +200,15 @@ def create_nodes(transaction: NamespaceTransaction, nodes: Sequence[BundleNode])
     """Create nodes; the namespace itself is there, and gets what it has."""
     rows = []
     for node in nodes:
-        if node.key.kind == "Namespace":
-            transaction.run("bundles/set-namespace", rows=[{"labels": node.labels, **stored_values(node.properties)}])
-        elif node.key.kind == KEYLESS:
+        labels, properties = node.labels, node.properties
+        if node.key.kind == KEYLESS:
             [number] = node.key.values
-            properties = {**node.properties, "bundle_key": number}
-            rows.append({"labels": [*node.labels, KEYLESS], **stored_values(properties)})
+            labels, properties = [*labels, KEYLESS], {**properties, "bundle_key": number}
+        row = {"labels": labels, **stored_values(properties)}
+        if node.key.kind == "Namespace":
+            transaction.run("bundles/set-namespace", rows=[row])
         else:
-            rows.append({"labels": node.labels, **stored_values(node.properties)})
+            rows.append(row)
     if rows:
         transaction.run("bundles/create-nodes", rows=rows)
 
