@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -163,8 +163,7 @@ def export_messages_command(
     Every line is valid for fine-tuning. What was left out, such as what has no form there, is counted on stderr. With
     --json one document has the lines as `samples`, and the counts.
     """
-    first, last = (time and time.replace(tzinfo=UTC) for time in (since, until))
-    data = require_conversation(graph, name).training_data(model=model, since=first, until=last)
+    data = require_conversation(graph, name).training_data(model=model, since=since, until=until)
     lines = data.jsonl(form)
     if output.wants_json():
         samples = [parse_json(line) for line in lines.split("\n") if line]

@@ -21,6 +21,15 @@ def describe_type(value: Any) -> str:
     return next((name for known, name in names.items() if isinstance(value, known)), "a number")
 
 
+def is_whole(value: Any) -> bool:
+    """Whether a value is a number without a fraction; true, false and infinity are not.
+
+    >>> is_whole(2.0), is_whole(True), is_whole(float("inf"))
+    (True, False, False)
+    """
+    return value.is_integer() if isinstance(value, float) else isinstance(value, int) and not isinstance(value, bool)
+
+
 def require_text(value: Any, what: str) -> str:
     """Return a value that must be a text."""
     if not isinstance(value, str):

@@ -9,6 +9,7 @@ from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.names import CONFIGS, KEYWORDS, KINDS, Binding, Known, Scope, capability
 from memorygraph.languages.engine.findings import Finding, suggestion
+from memorygraph.sentences import count_of
 
 OPTIONS = ("input", "limit", "attempts", "debug")
 TYPES = ("string", "number", "boolean", "json", "list")
@@ -287,8 +288,9 @@ class BodyChecks:
         given = len(call.arguments)
         if least <= given <= most:
             return
-        wanted = str(most) if least == most else f"{least} to {most}"
-        message = f"`{name}` takes {wanted} argument{'' if most == 1 else 's'}, and gets {given}"
+        counted = count_of(most, "argument")
+        wanted = counted if least == most else f"{least} to {counted}"
+        message = f"`{name}` takes {wanted}, and gets {given}"
         self._add("invalid-argument-count", Span(call.function.span.end, call.span.end), message)
 
     def _generate(self, generate: syntax.Generate, scope: Scope) -> None:

@@ -10,7 +10,7 @@ from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
 from memorygraph.languages.agentscript.syntax import Agent, Function
 from memorygraph.runtime.imports import Capability, redact_uri
-from memorygraph.runtime.values import ValueProblem, describe_type
+from memorygraph.runtime.values import ValueProblem, describe_type, is_whole
 
 if TYPE_CHECKING:
     from memorygraph.runtime.agentscript.units import Unit
@@ -144,9 +144,7 @@ def get_item(value: Any, index: Any) -> Any:
         return get_member(value, index)
     if not isinstance(value, list):
         raise ValueProblem(f"{describe_value(value)} has no items", "invalid-index")
-    number = isinstance(index, (int, float)) and not isinstance(index, bool)
-    whole = number and (isinstance(index, int) or index.is_integer())
-    if not whole or not 0 <= index < len(value):
+    if not is_whole(index) or not 0 <= index < len(value):
         shown = index if isinstance(index, (int, float)) else describe_value(index)
         raise ValueProblem(f"there is no item {shown} in a list of {len(value)}; the first is 0", "invalid-index")
     return value[int(index)]

@@ -12,7 +12,7 @@ from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import parse_json
 from memorygraph.runtime.imports import CallResult, Imported
-from memorygraph.runtime.values import describe_type, require_object, require_text
+from memorygraph.runtime.values import describe_type, is_whole, require_object, require_text
 
 DEFAULT_LIMIT = 10
 MAX_LIMIT = 2**31 - 1  # more than any memory has, and no more than its parts can count
@@ -89,8 +89,7 @@ class Filter:
 
 def read_limit(value: Any) -> int:
     """Read a limit that a program wrote."""
-    is_whole = value.is_integer() if isinstance(value, float) else isinstance(value, int) and value is not True
-    if not is_whole or value < 1:
+    if not is_whole(value) or value < 1:
         shown_value = value if isinstance(value, (int, float)) else describe_type(value)
         raise MemoryGraphError(f"a limit is a whole number from 1, and this is {shown_value}")
     return min(int(value), MAX_LIMIT)

@@ -93,7 +93,10 @@ def argument_word(value: Any) -> str:
     """Write an argument as a word of a command; numbers without a fraction are whole."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise MemoryGraphError(f"an argument of a command is a text or a number, and this is {describe_type(value)}")
-    word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    try:
+        word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    except ValueError:
+        raise MemoryGraphError("an argument of a command is a number with more digits than can be written") from None
     if "\0" in word or HALF_CHARACTER.search(word):
         raise MemoryGraphError("an argument of a command holds no null character and no half character")
     return word

@@ -184,6 +184,7 @@ def test_no_descriptor_is_left_open(folder: Path) -> None:
         ("sh://echo", [{"a": 1}], "a text or a number, and this is an object"),
         ("sh://echo", ["a\0b"], "no null character"),
         ("sh://echo", ["\ud800"], "no half character"),
+        ("sh://echo", [10**5000], "more digits than can be written"),
         ("sh://echo", ["x" * 3_000_000], "too long"),
     ],
 )
