@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
 
+from memorygraph.cli import output
 from memorygraph.cli.settings import Settings
 from memorygraph.errors import MemoryGraphError
 
@@ -74,4 +75,4 @@ def completion_command(ctx: click.Context, *, shell: str) -> None:
     zsh    memorygraph completion zsh >> ~/.zshrc
     fish   memorygraph completion fish > ~/.config/fish/completions/memorygraph.fish
     """  # noqa: D301 - click looks for the character that is written so
-    click.echo(SHELLS[shell](ctx.find_root().command, {}, "memorygraph", VARIABLE).source())
+    output.print_text(SHELLS[shell](ctx.find_root().command, {}, "memorygraph", VARIABLE).source())

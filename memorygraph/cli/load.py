@@ -124,9 +124,7 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
         done += number
         bar.advance(number)
 
-    def refuse(error: MemoryGraphError) -> MemoryGraphError:
-        if not reports or isinstance(error, Interrupted):
-            return error
+    def explain_unfinished(error: MemoryGraphError) -> output.UnfinishedError:
         unknown = isinstance(error, ConnectionError) and error.outcome_unknown
         kept = error.stored_statements if isinstance(error, ScriptError) else done if batched else 0
         stays = describe_all_stored(loads, reports, None if unknown else kept, batched=batched)
@@ -141,7 +139,9 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
                 more = {"checked": bar.total} if batched else {}
                 reports.append(load.store(progress=advance, **more))
         except MemoryGraphError as error:
-            raise refuse(error) from error
+            if not reports or isinstance(error, Interrupted):
+                raise
+            raise explain_unfinished(error) from error
     return reports
 
 
@@ -203,9 +203,7 @@ def describe_all_stored(
     else:
         said.append(f"{file} is stored" if stored else f"nothing of {file} is stored")
     if rest := len(loads) - len(reports) - 1:
-        said.append(
-            f"nothing of {count_of(rest, 'file')} after it" if stored else f"nor of {count_of(rest, 'file')} after it"
-        )
+        said.append(f"{'nothing' if stored else 'nor'} of {count_of(rest, 'file')} after it")
     return ", ".join(said)
 
 
@@ -305,14 +303,14 @@ def say_place(settings: Settings, graph: MemoryGraph, *, dry_run: bool) -> None:
     if dry_run:
         output.say("a dry run: nothing was stored")
     elif settings.embedded:
-        click.echo(f"see it in Neo4j Browser: {embedded_server().status().browser_url}")
+        output.print_text(f"see it in Neo4j Browser: {embedded_server().status().browser_url}")
     else:
         output.say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
 
 
 def print_report(report: LoadReport) -> None:
     """Print what one load has stored."""
-    click.echo(
+    output.print_text(
         f"{report.file or 'script'}: {report.statements} statements in {report.elapsed_s:.2f} s, "
         f"revision {report.revision} of namespace {report.namespace}"
     )

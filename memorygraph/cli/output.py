@@ -145,23 +145,40 @@ def print_in_utf_8() -> None:
 
 def print_text(text: str, *, nl: bool = True) -> None:
     """A text on stdout: on a terminal without what that would obey, and otherwise as it is."""
-    with explaining_full_disk():
+    with explaining_no_room(explain_full_stdout):
         # Without `color`, click takes escape sequences out of what does not go to a terminal.
         click.echo(plain(text) if sys.stdout.isatty() else text, nl=nl, color=True)
 
 
+def print_file(text: str, *, nl: bool = True) -> None:
+    """A text that is read again as a file, on stdout: in UTF-8, unless on a terminal."""
+    print_in_utf_8()
+    print_text(text, nl=nl)
+
+
 @contextmanager
-def explaining_full_disk() -> Iterator[None]:
-    """Have stdout that takes no more, such as a file on a full disk, be an error of the user's machine."""
+def explaining_no_room(explain: Callable[[str], str]) -> Iterator[None]:
+    """Have a place that takes no more, such as a full disk, be an error of the user's machine, with an explanation."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as error:
-        stop_printing()
-        raise MemoryGraphError(
-            f"what is printed cannot be written to stdout: {error.strerror or error}; what was stored by then stays"
-        ) from error
+        raise MemoryGraphError(explain(error.strerror or str(error))) from error
+
+
+def explain_full_stdout(reason: str) -> str:
+    """Say that stdout takes no more; what else would be printed is dropped."""
+    stop_printing()
+    return f"what is printed cannot be written to stdout: {reason}; what was stored by then stays"
+
+
+def explain_full_folder(reason: str) -> str:
+    """Say that the folder for temporary files takes no more."""
+    return (
+        f"what is to be printed is kept in the folder for temporary files first, which takes no more: {reason}. "
+        f"Make room there, or name another folder with TMPDIR, and {AGAIN}"
+    )
 
 
 def say(message: str) -> None:
@@ -208,7 +225,7 @@ class UnfinishedError(MemoryGraphError):
     def __init__(self, error: MemoryGraphError, stays: str, reports: Sequence[LoadReport]) -> None:
         self.error = error
         mend = "mend it and " if isinstance(error, ScriptError) else ""
-        self.stays = f"{stays}; {mend}run the same command again: what is stored already stays as it is"
+        self.stays = f"{stays}; {mend}{AGAIN}: what is stored already stays as it is"
         self.reports = reports
         self.exit_code = error.exit_code
         super().__init__(f"{error}\n{self.stays}")
@@ -364,7 +381,7 @@ def whole_output() -> Iterator[CountedFile]:
 
     cut_off = f"what was printed is cut off: throw it away, and {AGAIN}"
     with (
-        explaining_no_room(),
+        explaining_no_room(explain_full_folder),
         tempfile.TemporaryFile() as raw,
         CountedFile(raw, "utf-8", "surrogatepass", newline="") as file,
     ):
@@ -380,20 +397,6 @@ def whole_output() -> Iterator[CountedFile]:
             if file.printed:
                 say(cut_off)
             raise
-
-
-@contextmanager
-def explaining_no_room() -> Iterator[None]:
-    """Have a temporary folder that takes no file be an error of the user's machine."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise MemoryGraphError(
-            f"what is to be printed is kept in the folder for temporary files first, which takes no more: "
-            f"{error.strerror or error}. Make room there, or name another folder with TMPDIR, and {AGAIN}"
-        ) from error
 
 
 class WholeHelpGroup(click.Group):
@@ -446,7 +449,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     console = StdoutConsole()
     # Rich leaves out columns for which there is no room; so wide a table has lines that the terminal breaks.
     console.width = max(console.width, COLUMN_CHARACTERS * len(columns)) if console.is_terminal else MAX_LINE_CHARACTERS
-    with explaining_full_disk():
+    with explaining_no_room(explain_full_stdout):
         console.print(table)
 
 

@@ -34,8 +34,7 @@ def deliver_page(page: str, name: str, target: str | None, *, open_: bool) -> No
     if output.wants_json():
         output.print_json({"name": name, "file": target, "page": None if target else page, "errors": []})
     elif target is None and not open_:
-        output.print_in_utf_8()
-        output.print_text(page)
+        output.print_file(page)
 
 
 def show_in_browser(folder: str, name: str, text: str) -> None:

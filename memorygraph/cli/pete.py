@@ -167,7 +167,7 @@ def grammar_pete_command(root: str) -> None:
     if output.wants_json():
         output.print_json({"root": root, "grammar": grammar})
     else:
-        click.echo(grammar, nl=False)
+        output.print_text(grammar, nl=False)
 
 
 def continue_thought(
@@ -233,8 +233,7 @@ def print_view(seen: View) -> None:
     if output.wants_json():
         output.print_json({"text": seen.text, "size": seen.size, "fits": seen.fits, "trace": seen.as_dict()})
         return
-    output.print_in_utf_8()
-    output.print_text(seen.text)
+    output.print_file(seen.text)
     if not seen.fits:
         output.say("it does not fit the budget: this is the smallest view of it")
 

@@ -309,8 +309,7 @@ def show_programs_command(graph: MemoryGraph, *, name: str) -> None:
     if output.wants_json():
         output.print_json({"name": name, "source": source})
     else:
-        output.print_in_utf_8()
-        output.print_text(source, nl=not source.endswith("\n"))
+        output.print_file(source, nl=not source.endswith("\n"))
 
 
 @programs_command.command("forget")
@@ -370,8 +369,7 @@ def graph_command(
         path = [step["node"] for step in steps]
         output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})
     elif target is None and not open_:
-        output.print_in_utf_8()
-        output.print_text(picture)
+        output.print_file(picture)
 
 
 def write_picture(picture: str, target: str) -> None:

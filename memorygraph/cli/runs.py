@@ -47,8 +47,7 @@ def show_runs_command(graph: MemoryGraph, *, run: str, transcript: bool) -> None
         if output.wants_json():
             output.print_json({"id": stored.id, "transcript": stored.transcript})
         else:
-            output.print_in_utf_8()
-            output.print_text(stored.transcript, nl=not stored.transcript.endswith("\n"))
+            output.print_file(stored.transcript, nl=not stored.transcript.endswith("\n"))
         return
     if output.wants_json():
         output.print_json(stored.as_dict())

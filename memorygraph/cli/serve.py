@@ -49,7 +49,7 @@ def print_client_config(ctx: click.Context, option: click.Parameter, wanted: boo
     arguments = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
     variables = {name: make_absolute(name, value) for name, value in sorted(os.environ.items()) if is_needed(name)}
     server = {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
-    click.echo(json.dumps({"mcpServers": {"memory": server}}, indent=2, ensure_ascii=False))
+    output.print_text(json.dumps({"mcpServers": {"memory": server}}, indent=2, ensure_ascii=False))
     ctx.exit()
 
 

@@ -55,7 +55,7 @@ def down_command() -> None:
     if output.wants_json():
         output.print_json({"stopped": stopped})
     else:
-        click.echo("Neo4j has stopped" if stopped else "Neo4j was not running")
+        output.print_text("Neo4j has stopped" if stopped else "Neo4j was not running")
 
 
 def finish_start_cache(server: EmbeddedServer) -> None:
@@ -144,9 +144,10 @@ def doctor_command(context: click.Context, *, graph: bool, fix: bool) -> None:
         output.print_json({"ok": all_is_well, "findings": [asdict(finding) for finding in found + models]})
     else:
         for finding in found + models:
-            click.echo(f"{mark_of(finding)} {finding.name:<15} {output.plain(finding.detail)}")
+            with output.explaining_no_room(output.explain_full_stdout):  # the mark has a colour on a terminal alone
+                click.echo(f"{mark_of(finding)} {finding.name:<15} {output.plain(finding.detail)}")
             if finding.next_step:
-                click.echo(f"{'':21} -> {output.plain(finding.next_step)}")
+                output.print_text(f"{'':21} -> {output.plain(finding.next_step)}")
     if not all(finding.ok for finding in found):
         context.exit(ConnectionError.exit_code)
     if not all(finding.ok for finding in models):
@@ -229,7 +230,7 @@ def browser_command(
         output.print_json(login)
     else:
         for name, value in login.items():
-            click.echo(f"{name.replace('_', ' '):<14}{value}")
+            output.print_text(f"{name.replace('_', ' '):<14}{value}")
     if open_it and not webbrowser.open(url):
         output.say("no web browser could be opened here: open the address yourself")
 
@@ -417,16 +418,16 @@ def print_status(
         output.print_json(asdict(found) | {name: value for name, value in others.items() if value})
         return
     if named and named["problem"]:
-        click.echo(f"{named['uri']}: {named['problem']}")
+        output.print_text(f"{named['uri']}: {named['problem']}")
     elif named:
-        click.echo(f"{named['uri']}: {named['agent']}")
-        click.echo(f"reads are answered by {named['reads']}, writes are answered by {named['writes']}")
+        output.print_text(f"{named['uri']}: {named['agent']}")
+        output.print_text(f"reads are answered by {named['reads']}, writes are answered by {named['writes']}")
     if not found.running:
-        click.echo(found.problem or f"Neo4j {found.version} does not run; `memorygraph up` starts it")
+        output.print_text(found.problem or f"Neo4j {found.version} does not run; `memorygraph up` starts it")
     else:
-        click.echo(f"Neo4j {found.version} runs at {found.bolt_uri}")
-        click.echo(f"browser   {found.browser_url}")
-        click.echo(f"user      {found.username}, the password is in {found.password_file}")
-    click.echo(f"home      {found.home}")
+        output.print_text(f"Neo4j {found.version} runs at {found.bolt_uri}")
+        output.print_text(f"browser   {found.browser_url}")
+        output.print_text(f"user      {found.username}, the password is in {found.password_file}")
+    output.print_text(f"home      {found.home}")
     if start_cache:
-        click.echo(f"cache     {start_cache}")
+        output.print_text(f"cache     {start_cache}")

@@ -217,7 +217,15 @@ def run_in_shell(command: str, **environment: str) -> subprocess.CompletedProces
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("command", ["memorygraph browser --queries", "memorygraph check - --json < /dev/null"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "memorygraph browser --queries",
+        "memorygraph check - --json < /dev/null",
+        pytest.param("memorygraph completion bash", marks=pytest.mark.slow),
+        pytest.param("memorygraph serve --client-config", marks=pytest.mark.slow),
+    ],
+)
 def test_a_stdout_that_takes_no_more_is_said_as_such(command: str) -> None:
     finished = run_in_shell(f"{command} > /dev/full")
     assert (finished.returncode, "what is printed cannot be written to stdout" in finished.stderr) == (1, True)
