@@ -57,25 +57,27 @@ LIMIT 1
 RETURN coalesce(max(revision), 0) AS revision;
 
 // name: element-at
-// What an id was as of a revision. Parameters: namespace, id, revision.
+// What an id was as of a revision; of two, the former state is right: what is present may be read while a load commits.
+// Parameters: namespace, id, revision.
 CALL () {
   MATCH (node:Node {namespace: $namespace, id: $id})
   WHERE coalesce(node.since, 0) <= $revision
-  RETURN 'node' AS of, node.name AS name, node.data AS data,
+  RETURN false AS past, 'node' AS of, node.name AS name, node.data AS data,
          null AS from_node, null AS to_node, null AS verb, null AS weight
   UNION ALL
   MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: $id}]->(to_node:Node)
   WHERE coalesce(edge.since, 0) <= $revision
-  RETURN 'edge' AS of, null AS name, null AS data,
+  RETURN false AS past, 'edge' AS of, null AS name, null AS data,
          from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight
   UNION ALL
   MATCH (former:Former {namespace: $namespace, id: $id})
   USING INDEX SEEK former:Former(namespace, id, until)
   WHERE former.until > $revision AND former.since <= $revision
-  RETURN former.of AS of, former.name AS name, former.data AS data,
+  RETURN true AS past, former.of AS of, former.name AS name, former.data AS data,
          former.from_node AS from_node, former.to_node AS to_node, former.verb AS verb, former.weight AS weight
 }
 RETURN of, name, data, from_node, to_node, verb, weight
+ORDER BY past DESC
 LIMIT 1;
 
 // name: nodes-since

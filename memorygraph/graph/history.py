@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from heapq import merge
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal, TextIO, TypeVar
 
@@ -242,21 +243,19 @@ class Snapshot:
         after = ""
         last: str | None = ""
         while last is not None:
-            # The present before the past: what a load changes in between is then found twice, and never missed.
+            # The present before the past: what a load changes in between is then found twice, and never missed. The
+            # past is right then: a present one that is read while a load commits can have its new values already.
             rows = self._page(present, after=after)
             last = rows[-1]["id"] if len(rows) == PAGE else None
-            found = {row["id"] for row in rows}
-            for row in merge(rows, self._former_rows(former, after, last, found), key=itemgetter("id")):
-                yield make(**row)
+            by_id = itemgetter("id")
+            for _, found in groupby(merge(self._former_rows(former, after, last), rows, key=by_id), by_id):
+                yield make(**next(found))
             after = last or ""
         self._check()
 
-    def _former_rows(self, name: str, after: str, last: str | None, found: set[str]) -> Iterator[dict[str, Any]]:
+    def _former_rows(self, name: str, after: str, last: str | None) -> Iterator[dict[str, Any]]:
         while rows := self._page(name, after=after, last=last):
-            for row in rows:
-                if row["id"] not in found:
-                    found.add(row["id"])
-                    yield row
+            yield from rows
             after = rows[-1]["id"]
 
     def _page(self, name: str, **bounds: Any) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph import Change, ConflictError, MemoryGraph, MemoryGraphError, NotFoundError, Provenance
+from memorygraph import Change, ConflictError, MemoryGraph, MemoryGraphError, Node, NotFoundError, Provenance
 from memorygraph.graph import history
 from memorygraph.graph.connection import Connection
 from memorygraph.languages.contextscript import GraphStatement, print_contextscript
@@ -216,6 +216,15 @@ def test_the_past_is_read_whole_while_it_is_being_made(graph: MemoryGraph, monke
     finally:
         stop.set()
         writer.join()
+
+
+def test_what_is_read_while_a_load_commits_is_what_it_was_before(graph: MemoryGraph) -> None:
+    graph.load(AB)
+    graph.load('Node(node_id="a", name="new"); Node(node_id="b", name="new");')
+    # A reader can meet a node whose load is half applied: its values are new, and its revision is not yet.
+    graph.query("MATCH (node:Node {namespace: $namespace, id: 'a'}) SET node.since = 1", write=True)
+    assert list(graph.at(1).nodes()) == [Node("a", "A", "1"), Node("b", "B", "2")]
+    assert graph.at(1).node("a") == Node("a", "A", "1")
 
 
 # Undo
