@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_stored_json
 
 PAGE = 200  # bodies in memory at once: each may hold a whole response
@@ -48,14 +47,11 @@ def migrate_answers(namespace: Namespace) -> None:
     after = ""
     while page := namespace.read("messages/metadata-page", after=after, limit=PAGE):
         after = page[-1]["id"]
-        namespace.write(partial(_write_page, page=page))
-
-
-def _write_page(transaction: NamespaceTransaction, page: list[dict[str, Any]]) -> None:
-    rows = [
-        {"id": row["id"], "properties": answer_properties(parse_stored_json(row["body"])["metadata"])} for row in page
-    ]
-    transaction.run("messages/set-metadata", rows=rows)
+        rows = [
+            {"id": row["id"], "properties": answer_properties(parse_stored_json(row["body"])["metadata"])}
+            for row in page
+        ]
+        namespace.write_query("messages/set-metadata", rows=rows)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -65,10 +65,7 @@ def import_bundle(
         _store(reader, unfinished, done, progress)
         verify_import(reader, unfinished)
         namespace.write(lambda transaction: _save(transaction, unfinished.program, lines + 1))
-    while namespace.write(lambda transaction: transaction.run("bundles/forget-keys", limit=NODES_PER_TRANSACTION))[0][
-        "forgotten"
-    ]:
-        pass
+    namespace.repeat("bundles/forget-keys", limit=NODES_PER_TRANSACTION)
     for migrate in _missing_migrations(reader):
         migrate(namespace)
     namespace.write(lambda transaction: end_import(transaction, unfinished))

@@ -99,7 +99,7 @@ def purge_expired(namespace: Namespace, clear: ClearFiles, *, dry_run: bool = Fa
         stayed.update(read_counts(record["stayed"]))
     revision = max((record["revision"] for record in records), default=0)
     if records and not dry_run:
-        own.write(lambda transaction: transaction.run("expiry/set-reported", revision=revision))
+        own.write_query("expiry/set-reported", revision=revision)
     return Forgotten("expired", dict(sorted(went.items())), dict(sorted(stayed.items())), revision, dry_run)
 
 
@@ -122,10 +122,8 @@ def set_expiry(
     except (OverflowError, ValueError) as error:
         raise MemoryGraphError(f"it expires in a year from 1 to 9999 of UTC, or never, and this is {at}") from error
     key = {"id" if kind == "node" else "name": of}
-    rows = namespace.write(
-        lambda transaction: transaction.run(
-            f"expiry/set-{kind}", time=time_of, milliseconds=milliseconds, lead=LEAD_MILLISECONDS, **key
-        )
+    rows = namespace.write_query(
+        f"expiry/set-{kind}", time=time_of, milliseconds=milliseconds, lead=LEAD_MILLISECONDS, **key
     )
     return _expiry(namespace, kind, of, rows)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from operator import methodcaller
 from typing import Any
 
 from memorygraph.graph.bad_elements import show_stored_value
@@ -214,15 +213,10 @@ class Examination:
 
 def index_nodes(scope: Namespace) -> int:
     """Have searches find all nodes of a namespace, in small transactions, and return how many they did not find."""
-    indexed, last = 0, ""
-    while (row := _index(scope, "invariants/index-page", after=last))["last"] is not None:
+    given = {"namespace_token": scope.token, "limit": NODES_PER_TRANSACTION}
+    last: str | None = ""
+    indexed = 0
+    while last is not None:
+        [row] = scope.write_query("invariants/index-page", after=last, **given)
         indexed, last = indexed + row["indexed"], row["last"]
-    while count := _index(scope, "invariants/index-strangers")["indexed"]:
-        indexed += count
-    return indexed
-
-
-def _index(scope: Namespace, query: str, **place: str) -> dict[str, Any]:
-    given = {"namespace_token": scope.token, "limit": NODES_PER_TRANSACTION, **place}
-    [row] = scope.write(methodcaller("run", query, **given))
-    return dict(row)
+    return indexed + scope.repeat("invariants/index-strangers", **given)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from operator import methodcaller
-
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 
@@ -38,4 +36,4 @@ def migrate_message_labels(namespace: Namespace) -> None:
             {"id": row["id"], "labels": labels_of_message(as_text(row["role"]), sampled=row["sampled"] is True)}
             for row in page
         ]
-        namespace.write(methodcaller("run", "messages/set-labels", rows=rows))
+        namespace.write_query("messages/set-labels", rows=rows)

@@ -127,6 +127,20 @@ class Namespace:
         self.prepare()
         return self.connection.write(self._inside(work), seconds=seconds, repeatable=repeatable)
 
+    def write_query(self, query: str | Query, /, **parameters: Any) -> Rows:
+        """Return the rows of a query that is a unit of work by itself. See `Connection.write`."""
+        finished = self.query(query, **parameters)
+        return self.write(lambda transaction: transaction.run(finished))
+
+    def repeat(self, query: str | Query, /, **parameters: Any) -> int:
+        """Run a query, whose row is one number, until it is 0, each time in a transaction; return the sum."""
+        total, number = 0, 1
+        while number:
+            [row] = self.write_query(query, **parameters)
+            [number] = row.values()
+            total += number
+        return total
+
     def _inside(self, work: Callable[[NamespaceTransaction], Result]) -> Callable[[Transaction], Result]:
         def run(opened: Transaction) -> Result:
             _at_work.depth += 1

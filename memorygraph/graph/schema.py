@@ -187,29 +187,26 @@ def migrate_lemmas(namespace: Namespace) -> None:
             rules.append({"id": row["id"], "rule": text, "head_lemma": rule["head"]["lemma"]})
     if lemmas:
         for name in ("facts", "statements", "former"):
-            namespace.write(methodcaller("run", f"lemmas/change-{name}", lemmas=lemmas))
+            namespace.write_query(f"lemmas/change-{name}", lemmas=lemmas)
     if rules:
-        namespace.write(methodcaller("run", "lemmas/change-rules", rows=rules))
+        namespace.write_query("lemmas/change-rules", rows=rules)
 
 
 def add_item_homes(namespace: Namespace) -> None:
     """Say on which shelf the items are at home to which an earlier version gave a vector."""
-    add = methodcaller("run", "items/add-homes", limit=ITEMS_PER_TRANSACTION)
-    while namespace.write(lambda transaction: add(transaction)[0]["items"]):
-        pass
+    namespace.repeat("items/add-homes", limit=ITEMS_PER_TRANSACTION)
 
 
 def catch_up(namespace: Namespace) -> None:
     """Have a namespace be at the revision of its last load, which an earlier version could set back."""
-    namespace.write(methodcaller("run", "namespaces/catch-up"))
+    namespace.write_query("namespaces/catch-up")
 
 
 def find_passages_as_messages(namespace: Namespace) -> None:
     """Have passages be found in the conversations of their messages, which an import by an earlier version lost."""
     query, last = "messages/find-passages-as-messages", ""
     while last is not None:
-        page = methodcaller("run", query, after=last, limit=PASSAGES_PER_TRANSACTION)
-        [row] = namespace.write(page)
+        [row] = namespace.write_query(query, after=last, limit=PASSAGES_PER_TRANSACTION)
         last = row["last"]
 
 

@@ -30,12 +30,11 @@ def store_missing_parts(namespace: Namespace, progress: Callable[[int, int], Non
             for row in rows:
                 texts = {name: row[name] for name in properties}
                 row["parts"] = parts_of_properties({n: text for n, text in texts.items() if isinstance(text, str)})
-            query = namespace.query(f"recall/add-parts-to-{kind}", rows=rows)
-            namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+            namespace.write_query(f"recall/add-parts-to-{kind}", rows=rows)
             done += len(rows)
             if progress is not None:
                 progress(done, max(done, total))
-    namespace.write(lambda transaction: transaction.run("recall/mark-parts-stored"))
+    namespace.write_query("recall/mark-parts-stored")
     return done
 
 

@@ -162,7 +162,7 @@ class RecallEvaluator:
             }
             for i, (text, learnt_from) in enumerate(self.dataset.facts(document))
         ]
-        namespace.write(lambda transaction: transaction.run("recall/learn", namespace_token=namespace.token, rows=rows))
+        namespace.write_query("recall/learn", namespace_token=namespace.token, rows=rows)
 
     def rank_turns(self, conversation: StoredConversation) -> Iterator[RankedTurns]:
         """The turns that recall finds for each question, best first."""

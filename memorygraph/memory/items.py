@@ -214,8 +214,7 @@ class Items:
         """Have items that were read live as long again as when they were stored."""
         ttls = {item.id: item.ttl for item in items if item.ttl is not None}
         if ttls:
-            ids = sorted(ttls)
-            self.namespace.write(lambda transaction: transaction.run("items/renew", ids=ids, lead=LEAD_MILLISECONDS))
+            self.namespace.write_query("items/renew", ids=sorted(ttls), lead=LEAD_MILLISECONDS)
             self._remove_due(ttls.values())
 
     def write(self, writes: ItemWrites, *, file: str | None = None) -> LoadReport | None:

@@ -107,8 +107,7 @@ def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[
             vectors = embedder.embed([row["text"] for row in rows])
             for row, vector in zip(rows, vectors, strict=True):
                 row["vector"] = vector
-            query = namespace.query(f"recall/embed-{kind}", model=embedder.name, rows=rows)
-            namespace.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+            namespace.write_query(f"recall/embed-{kind}", model=embedder.name, rows=rows)
             done += len(rows)
             if progress is not None:
                 progress(done, max(done, total))

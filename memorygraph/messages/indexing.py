@@ -121,7 +121,7 @@ def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], tim
         at = times.get(stored["id"]) or stored["at"].to_native()
         message = NO_MESSAGE if find_wrong({"body": stored["body"]}) else Message(stored["body"])
         rows.append({"id": stored["id"], **index_row(stored["id"], message, at)})
-    query = namespace.query(
+    [written] = namespace.write_query(
         "recall/index-messages",
         namespace_token=namespace.token,
         conversation=conversation,
@@ -129,5 +129,4 @@ def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], tim
         dated=bool(times),
         rows=rows,
     )
-    [written] = namespace.write(lambda transaction: transaction.run(query))
     return int(written["indexed"])

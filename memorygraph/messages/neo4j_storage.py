@@ -65,9 +65,7 @@ def count_stored_conversations(namespace: Namespace, *, after: str = "", contain
 
 def drop_conversations(namespace: Namespace) -> None:
     """Delete every conversation of a namespace with all its versions and messages, in several transactions."""
-    page = namespace.query("messages/drop-conversations", limit=MAX_ROWS_PER_QUERY)
-    while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
-        pass
+    namespace.repeat("messages/drop-conversations", limit=MAX_ROWS_PER_QUERY)
 
 
 class Neo4jStorage:

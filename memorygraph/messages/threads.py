@@ -225,8 +225,7 @@ class Threads:
     def put_writes(self, key: StateKey, writes: Sequence[ThreadWrite]) -> None:
         """Keep what a task wrote after a state, in one transaction; what is there already stays."""
         rows = [_write_row(key, write) for write in writes]
-        query = self.namespace.query("threads/put-writes", thread=key.thread, id=key.id, rows=rows)
-        self.namespace.write(lambda transaction: transaction.run(query))
+        self.namespace.write_query("threads/put-writes", thread=key.thread, id=key.id, rows=rows)
 
     def state(self, thread: str, graph: str = "", checkpoint: str | None = None) -> ThreadState | None:
         """The state with an id, or the last one of a thread; None if there is none."""
@@ -340,9 +339,7 @@ class Threads:
 
 def drop_threads(namespace: Namespace) -> None:
     """Delete every thread of a namespace, in several transactions; its messages are those of `drop_conversations`."""
-    page = namespace.query("threads/drop", limit=MAX_VALUES_PER_QUERY)
-    while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
-        pass
+    namespace.repeat("threads/drop", limit=MAX_VALUES_PER_QUERY)
 
 
 def _write_row(key: StateKey, write: ThreadWrite) -> dict[str, Any]:

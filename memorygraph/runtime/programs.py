@@ -82,8 +82,7 @@ def find_program(namespace: Namespace, name: str) -> StoredProgram:
 
 def forget_program(namespace: Namespace, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay."""
-    query = namespace.query("programs/forget-program", name=name)
-    [row] = namespace.write(lambda transaction: transaction.run(query))
+    [row] = namespace.write_query("programs/forget-program", name=name)
     if not row["forgotten"]:
         raise _not_found(namespace, name)
 

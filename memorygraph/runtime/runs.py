@@ -248,9 +248,7 @@ def is_forgotten(namespace: Namespace, run: str) -> bool:
 
 def drop_runs(namespace: Namespace) -> None:
     """Delete every run of a namespace, in several transactions."""
-    page = namespace.query("runs/drop-runs", limit=RUNS_PER_TRANSACTION)
-    while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
-        pass
+    namespace.repeat("runs/drop-runs", limit=RUNS_PER_TRANSACTION)
 
 
 def stored_properties(properties: dict[str, Any]) -> dict[str, Any]:

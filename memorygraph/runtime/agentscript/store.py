@@ -20,7 +20,6 @@ from memorygraph.llm.completion import answers_of, call_of
 from memorygraph.messages.calls import Exchange, RecordedCall, find_exchange
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.recorder import Recorder
-from memorygraph.query import Query
 from memorygraph.runtime.agentscript.conversation import build_conversation
 from memorygraph.runtime.agentscript.generation import GenerationRecord
 from memorygraph.runtime.runs import Event, RunWriter, is_forgotten, stored_properties
@@ -44,7 +43,7 @@ class AgentRunStore:
 
     def begin(self, properties: dict[str, Any]) -> None:
         """Write that the run begins, before anything of it happens."""
-        self.write(self.namespace.query("runs/begin-run", id=self.id, properties=stored_properties(properties)))
+        self.namespace.write_query("runs/begin-run", id=self.id, properties=stored_properties(properties))
 
     def add(self, record: GenerationRecord) -> None:
         """Have a generation written."""
@@ -62,14 +61,14 @@ class AgentRunStore:
         for page in pages_of([id_ for id_ in dict.fromkeys(ids) if id_ not in self._read], IDS_PER_QUERY):
             self._read.update(page)
             query = self.namespace.query("runs/record-read", run=self.id, ids=page)
-            self._writer.put(partial(self.write, query))
+            self._writer.put(partial(self.namespace.write_query, query))
 
     def end(self, properties: dict[str, Any]) -> None:
         """Have the end written, and wait until everything is."""
         events = properties["trace"]
         self._writer.put(lambda: self.write_conversation(events))
         query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(properties))
-        self._writer.put(lambda: self.write(query))
+        self._writer.put(partial(self.namespace.write_query, query))
         self._writer.close()
 
     def write_conversation(self, events: list[Event]) -> None:
@@ -78,10 +77,6 @@ class AgentRunStore:
         if (entries := conversation.entries()) and not is_forgotten(self.namespace, self.id):
             storage = Neo4jStorage(self.namespace, self.conversation, recalled=False)
             storage.add_path(entries, conversation.attachments(deep=True))
-
-    def write(self, query: Query) -> None:
-        """Run a query in a transaction of its own."""
-        self.namespace.write(lambda transaction: transaction.run(query))
 
     def write_generation(
         self, order: int, record: GenerationRecord, calls: list[tuple[RecordedCall, Path | None]]
@@ -95,17 +90,15 @@ class AgentRunStore:
         new = [row if row["id"] not in self._written else {**row, "properties": {}} for row in items]
         for call, spooled in calls:
             self._recorder.record(call, spooled)
-        self.write(
-            self.namespace.query(
-                "runs/record-generation",
-                run=self.id,
-                order=order,
-                id=record.id,
-                properties=stored_properties(generation_properties(record)),
-                conversation=self.conversation,
-                items=new,
-                messages=[id_ for call, _ in calls for id_ in answers_of(call)],
-            )
+        self.namespace.write_query(
+            "runs/record-generation",
+            run=self.id,
+            order=order,
+            id=record.id,
+            properties=stored_properties(generation_properties(record)),
+            conversation=self.conversation,
+            items=new,
+            messages=[id_ for call, _ in calls for id_ in answers_of(call)],
         )
         self._written.update(row["id"] for row in items)
 

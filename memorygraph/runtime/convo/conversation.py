@@ -41,14 +41,12 @@ class RunConversation:
         path += new
         self._lengths[branch, index] = len(path)
         self.write(branch, new)
-        self._namespace.write(
-            lambda transaction: transaction.run(
-                "convo/join-messages",
-                run=self._run,
-                step=step,
-                conversation=self._name,
-                messages=[entry.id for entry in new],
-            )
+        self._namespace.write_query(
+            "convo/join-messages",
+            run=self._run,
+            step=step,
+            conversation=self._name,
+            messages=[entry.id for entry in new],
         )
 
     def end(self, messages: Sequence[TranscriptEntry]) -> None:

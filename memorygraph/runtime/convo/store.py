@@ -386,6 +386,4 @@ def find_latest_run(namespace: Namespace, source: Source) -> str:
 
 def drop_graphs(namespace: Namespace) -> None:
     """Delete every graph and every step of a namespace, in several transactions."""
-    page = namespace.query("convo/drop-graphs", limit=DELETED_AT_ONCE)
-    while namespace.write(lambda transaction: int(transaction.run(page)[0]["deleted"])):
-        pass
+    namespace.repeat("convo/drop-graphs", limit=DELETED_AT_ONCE)
