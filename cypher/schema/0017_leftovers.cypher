@@ -1,2 +1,2 @@
-// What belongs to a node alone goes with it: what earlier versions left behind is deleted by graph/schema.py, which this
-// file names; it has no command of its own.
+// What belongs to a node alone goes with it: what earlier versions left behind is deleted by graph/migrations.py, which
+// this file names; it has no command of its own.

@@ -24,8 +24,8 @@ from memorygraph.graph.bundles import (
     write_bundle,
 )
 from memorygraph.graph.exports import ALL_SECONDS
+from memorygraph.graph.migrations import DATA_MIGRATIONS, PASSAGES_MIGRATION
 from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction, Row
-from memorygraph.graph.schema import DATA_MIGRATIONS, PASSAGES_MIGRATION
 from memorygraph.graph.typed_json import UnreadTime
 
 LINES_PER_BATCH = 2000

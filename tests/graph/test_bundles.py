@@ -24,7 +24,7 @@ from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundEr
 from memorygraph.graph import bundle_imports, bundles, disk_sort
 from memorygraph.graph.bundles import UnfinishedImport
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.schema import PASSAGES_MIGRATION
+from memorygraph.graph.migrations import PASSAGES_MIGRATION
 from memorygraph.graph.typed_json import encode_time
 from memorygraph.library import CYPHER
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from memorygraph import MemoryGraph
-from memorygraph.graph.schema import migrate_lemmas
+from memorygraph.graph.migrations import migrate_lemmas
 
 LOG = """context main(&a, &b) {
   &a uses &b.

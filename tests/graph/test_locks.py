@@ -11,7 +11,7 @@ from typing import TypeVar
 import pytest
 
 from memorygraph import MemoryGraph, QueryError
-from memorygraph.graph.schema import DATA_MIGRATIONS
+from memorygraph.graph.migrations import DATA_MIGRATIONS
 from memorygraph.library import CYPHER
 from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.memory.values import Entity

@@ -11,7 +11,8 @@ import pytest
 
 from memorygraph.errors import QueryError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.schema import DATA_MIGRATIONS, SearchIndex, index_problems, steps_of
+from memorygraph.graph.migrations import DATA_MIGRATIONS
+from memorygraph.graph.schema import SearchIndex, index_problems, steps_of
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 

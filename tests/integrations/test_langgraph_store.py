@@ -31,10 +31,10 @@ from langgraph.store.memory import InMemoryStore
 
 from memorygraph import MemoryGraph
 from memorygraph.errors import ConflictError, MemoryGraphError
-from memorygraph.graph import schema
+from memorygraph.graph import migrations
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.invariants import Examination
-from memorygraph.graph.schema import DATA_MIGRATIONS
+from memorygraph.graph.migrations import DATA_MIGRATIONS
 from memorygraph.integrations.langgraph import MemoryGraphStore
 from memorygraph.query import Query
 from tests.examples import FEWEST_GRAPHS, examples
@@ -252,7 +252,7 @@ def test_a_query_finds_by_meaning_what_is_below_the_prefix(store: MemoryGraphSto
 def test_items_that_an_earlier_version_gave_vectors_are_found_by_them(
     store: MemoryGraphStore, graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "ITEMS_PER_TRANSACTION", 2)
+    monkeypatch.setattr(migrations, "ITEMS_PER_TRANSACTION", 2)
     for user in range(5):
         store.put(("users", str(user)), "pet", {"text": "a heron"})
     assert len(store.search((), query="stork")) == 5
