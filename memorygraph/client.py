@@ -165,6 +165,7 @@ class MemoryGraph:
     def _prepared(cls, connection: Connection, namespace: str) -> Self:
         """Set up the schema; the connection is closed where that fails."""
         try:
+            # Asked also where the schema is known: that is how a server is found whose database works no more.
             apply_schema(connection)
             return cls(connection, namespace)
         except MemoryGraphError:

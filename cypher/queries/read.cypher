@@ -53,7 +53,8 @@ ORDER BY step, id, other_id;
 // Full text in one namespace, best first, of nodes and of their aliases. The score of a node that only the namespace
 // matched is zero. Where no more than a thousand are asked for, the index gives so many and a hundred: a frequent word is in
 // most of a large graph. Of equally good nodes it decides then which ones come.
-// Parameters: namespace, terms (a Lucene query made by memorygraph.graph.search), limit.
+// An observation has no name: `owners` are the names of what it was observed of.
+// Parameters: namespace, terms (a Lucene query made by memorygraph.graph.search), limit, owners (how many are named).
 CALL () {
   CALL db.index.fulltext.queryNodes('node_text', $terms,
                                      CASE WHEN $limit > 1000 THEN {} ELSE {limit: $limit + 100} END) YIELD node, score
@@ -68,9 +69,17 @@ CALL () {
   RETURN node, score
 }
 WITH node, max(score) AS score
-RETURN node.id AS id, node.name AS name, node.data AS data, score
-ORDER BY score DESC, id
-LIMIT $limit;
+ORDER BY score DESC, node.id
+LIMIT $limit
+RETURN node.id AS id, node.name AS name, node.data AS data, score,
+       COLLECT {
+         MATCH (owner:Node)-[edge:EDGE {verb: 'observed'}]->(node)
+         WHERE node.name = ''
+         RETURN coalesce(nullIf(toStringOrNull(owner.name), ''), owner.id)
+         ORDER BY edge.place, owner.id
+         LIMIT $owners
+       } AS owners
+ORDER BY score DESC, id;
 
 // name: all-nodes
 // A namespace's nodes in the order of their ids, which is that of the index. Parameters: namespace.

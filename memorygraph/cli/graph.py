@@ -14,11 +14,13 @@ from memorygraph.cli.completion import complete_ids, complete_namespaces
 from memorygraph.cli.forgetting import report_expired
 from memorygraph.cli.settings import Settings, namespace_option, report_from_graph
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
+from memorygraph.context.labels import one_line
 from memorygraph.json_text import parse_json
 from memorygraph.sentences import count_of, counted
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+    from memorygraph.graph.elements import Hit
     from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.graph.losses import Losses
     from memorygraph.graph.namespace import NamespaceInfo
@@ -137,10 +139,14 @@ def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> No
 @report_from_graph
 def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     """Find nodes by the words of their name and data, best first. Any text is a valid search."""
+
+    def say(hit: Hit) -> str:
+        return ": ".join(filter(None, [one_line(" and ".join(hit.about)), hit.node.data]))
+
     output.print_list(
         graph.search(text, limit),
         ("score", "id", "name", "data"),
-        lambda hit: (round(hit.score, 2), hit.id, hit.node.name, hit.node.data),
+        lambda hit: (round(hit.score, 2), hit.id, hit.node.name, say(hit)),
         if_empty="nothing found",
     )
 

@@ -14,6 +14,8 @@ from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import lucene_query
 
+OWNERS = 3  # names that are said of an observation
+
 
 @dataclass(frozen=True)
 class Node:
@@ -53,11 +55,15 @@ class Neighbour(Node):
 
 @dataclass(frozen=True)
 class Hit:
-    """A node that a search found; `source` says how: `fulltext`. A higher score is a better match."""
+    """A node that a search found; `source` says how: `fulltext`. A higher score is a better match.
+
+    An observation, which has no name, has the names of what it is `about`.
+    """
 
     node: Node
     score: float
     source: str
+    about: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:
@@ -66,7 +72,8 @@ class Hit:
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
-        return {**self.node.as_dict(), "score": self.score, "source": self.source}
+        found = {**self.node.as_dict(), "score": self.score, "source": self.source}
+        return {**found, "about": self.about} if self.about else found
 
 
 def as_text(value: Any) -> str:
@@ -141,9 +148,9 @@ def search(namespace: Namespace, text: str, limit: int) -> list[Hit]:
     terms = lucene_query(text, namespace.name)
     if terms is None:
         return []
-    rows = namespace.read("read/search-nodes", terms=terms, limit=limit)
+    rows = namespace.read("read/search-nodes", terms=terms, limit=limit, owners=OWNERS)
     nodes = name_bad(Node(row["id"], row["name"], row["data"]) for row in rows)
-    return [Hit(node, row["score"], "fulltext") for node, row in zip(nodes, rows, strict=True)]
+    return [Hit(node, row["score"], "fulltext", tuple(row["owners"])) for node, row in zip(nodes, rows, strict=True)]
 
 
 def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[Neighbour]:

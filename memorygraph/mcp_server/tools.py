@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from mcp.types import Tool as Described
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic_core import PydanticCustomError
 
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.loads import Provenance
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
+from memorygraph.languages.engine.findings import shorten, suggestion
 from memorygraph.mcp_server.schemas import schema_of_answer, schema_of_arguments
 from memorygraph.mcp_server.sdk import make
 from memorygraph.mcp_server.wording import say_in_words_of_tools
@@ -63,6 +65,25 @@ class ToolArguments(BaseModel):
         return {name: value for name, value in given.items() if value is not None}
 
 
+class KnownArguments(ToolArguments):
+    """The arguments of a tool that changes what is stored: one that it does not know is refused.
+
+    It may ask for what keeps the change from being made, as `dryRun` for `dry_run` does.
+    """
+
+    @model_validator(mode="before")
+    @classmethod
+    def refuse_unknown(cls, given: Any) -> Any:
+        """Refuse an argument that the tool does not know, and say which it has."""
+        known = list(cls.model_fields)
+        for name, value in given.items() if isinstance(given, dict) else ():
+            if name not in known and value is not None:
+                meant = suggestion(name, known) or f"; there are {', '.join(known)}"
+                said = f"no argument is called `{shorten(name)}`{meant}"
+                raise PydanticCustomError("unknown_argument", "{said}", {"said": said})
+        return given
+
+
 GROUPS = {
     "memory": "entities with observations and relations, as of server-memory, and recall",
     "neo4j-memory": "the two more tools of mcp-neo4j-memory",
@@ -73,6 +94,9 @@ GROUPS = {
     "programs": "programs that are run",
 }
 """The groups of tools with what they are for. Each tool costs a model tokens, so that a server offers some of them."""
+
+DROP_IN_GROUPS = {"memory", "neo4j-memory"}
+"""Those of other servers: their clients send what those servers pass over."""
 
 AnswerTokens = Annotated[int, Field(ge=MIN_TOKENS, le=MAX_TOKENS, description="The most tokens of an answer")]
 
@@ -173,13 +197,16 @@ TOOLS: dict[str, Tool] = {}
 
 
 def tool(
-    group: str, title: str, result: type[Any] | None = None, *, base: type[ToolArguments] = ToolArguments, **hints: bool
+    group: str, title: str, result: type[Any] | None = None, *, base: type[ToolArguments] | None = None, **hints: bool
 ) -> Callable[[Callable[..., ToolAnswer]], Tool]:
     """Make a tool of a function, in a group: its name is that of the tool, and its docstring is what clients read.
 
     Its parameters after the graph are the tool's arguments, besides those of `base`. `hints` are the fields `writes`,
-    `destructive`, `idempotent`, `open_world`, `runs` and `needs_graph` of a tool.
+    `destructive`, `idempotent`, `open_world`, `runs` and `needs_graph` of a tool. One of our own that writes refuses
+    arguments that it does not know.
     """
+    is_strict = hints.get("writes", False) and group not in DROP_IN_GROUPS
+    parent: type[ToolArguments] = base or (KnownArguments if is_strict else ToolArguments)
 
     def register(run: Callable[..., ToolAnswer]) -> Tool:
         name = run.__name__
@@ -190,7 +217,7 @@ def tool(
             for each in inspect.signature(run).parameters.values()
             if each.kind is each.KEYWORD_ONLY
         }
-        arguments = create_model(name, __base__=base, **fields)
+        arguments = create_model(name, __base__=parent, **fields)
         TOOLS[name] = Tool(name, group, title, description, arguments, run, result, **hints)
         return TOOLS[name]
 

@@ -26,7 +26,7 @@ from memorygraph.context.prompt import ContextItem, ContextSource, build_items
 from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.bad_elements import naming_bad_elements
-from memorygraph.graph.elements import as_text
+from memorygraph.graph.elements import OWNERS, as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.stored_parts import store_missing_parts
 from memorygraph.memory.filters import FilterOptions, RecallFilter, check_filter
@@ -80,7 +80,6 @@ WISH = 1.5  # how much a message counts by its words where a user states a wish
 CHOICE = 5  # how many times as many hits are read as are asked for, where they are spread over sessions
 ANSWERED = 0.5  # how much a message of an assistant counts for an order
 SPREAD = 0.9  # what each hit leaves to the next of its session: the day of a conversation
-OWNERS = 3  # names that are said of an observation
 RELATIONS = 3  # sentences that are said of a node
 INDEX_SECONDS = 3.0  # how long the first recall waits for messages of an earlier release to be indexed
 OBSERVED = "observed"  # the verb of the edge from an entity to an observation of it

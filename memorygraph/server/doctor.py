@@ -11,6 +11,7 @@ import stat
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -39,6 +40,14 @@ MIN_GRAPH_DISK_BYTES = 500 * 2**20
 CONNECT_TIMEOUT_S = 5.0
 MAX_CLOCK_DIFFERENCE_S = 60.0
 WITHOUT_URI = "without NEO4J_URI the embedded server is used"
+CGROUPS = Path("/sys/fs/cgroup")
+"""Where Linux says what a container may have."""
+
+# The limit of memory, what is used of it, and what of that are files that give way, in version 2 and 1 of cgroups.
+MEMORY_FILES = (
+    ("memory.max", "memory.current", "memory.stat", "inactive_file"),
+    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
+)
 LIKE = f"it is like neo4j://host:7687; {WITHOUT_URI}"
 
 
@@ -187,12 +196,26 @@ def examine_memory(server: EmbeddedServer) -> Diagnosis:
     """Examine whether there is memory for a server."""
     memory = psutil.virtual_memory()
     heap = next(flag.removeprefix("-Xmx") for flag in JVM_FLAGS if flag.startswith("-Xmx"))
-    available, total = memory.available // 2**20, memory.total // 2**20
-    detail = f"{available} of {total} MB available; Neo4j's heap is {heap} at most"
-    if memory.available >= MIN_SERVER_MEMORY_BYTES or server.status().running:
+    available, total, place, step = memory.available, memory.total, "", "close programs"
+    limited = find_container_memory(CGROUPS)
+    if limited and limited[1] < total:
+        available, total, place = min(available, limited[0]), limited[1], " in this container"
+        step = "give the container more, or close programs in it,"
+    detail = f"{available // 2**20} of {total // 2**20} MB available{place}; Neo4j's heap is {heap} at most"
+    if available >= MIN_SERVER_MEMORY_BYTES or server.status().running:
         return Diagnosis.passed("memory", detail)
     needed = MIN_SERVER_MEMORY_BYTES // 2**20
-    return Diagnosis.failed("memory", detail, f"close programs until {needed} MB are available")
+    return Diagnosis.failed("memory", detail, f"{step} until {needed} MB are available")
+
+
+def find_container_memory(folder: Path) -> tuple[int, int] | None:
+    """Find the bytes that are available to this container, and how many it may have; None without a limit."""
+    for limit_file, used_file, stat_file, inactive in MEMORY_FILES:
+        with suppress(OSError, ValueError):  # there is no such file, or it says `max`
+            limit, used = (int((folder / name).read_text("ascii")) for name in (limit_file, used_file))
+            figures = dict(line.split(" ") for line in (folder / stat_file).read_text("ascii").splitlines())
+            return max(0, limit - used + int(figures.get(inactive, 0))), limit
+    return None
 
 
 def examine_ports(server: EmbeddedServer) -> Diagnosis:

@@ -98,6 +98,15 @@ def test_the_example_loads_and_can_be_read_back() -> None:
     assert (row["e"]["verb"], row["e"]["weight"]) == ("programmed", 1.0)
 
 
+def test_search_says_whose_an_observation_is_as_recall_does() -> None:
+    memory = {"type": "entity", "name": "Ada Lovelace", "entityType": "person", "observations": ["likes tea"]}
+    memorygraph("import", "--format", "server-memory", "-", stdin=json.dumps(memory))
+    shown = memorygraph("search", "tea")
+    assert "Ada Lovelace: likes tea" in shown.stdout, shown
+    [hit] = document("search", "tea")
+    assert (hit["name"], hit["data"], hit["about"]) == ("", "likes tea", ["Ada Lovelace"])
+
+
 def test_help_says_whole_what_each_command_does() -> None:
     for group in (cli, *GROUPS):
         shown = CliRunner().invoke(group, ["--help"]).stdout

@@ -72,6 +72,25 @@ def test_a_search_finds_the_best_of_many_nodes_with_its_words(graph: MemoryGraph
     assert len(found) == min(limit, 301)
 
 
+def test_a_search_says_whose_an_observation_is(graph: MemoryGraph) -> None:
+    tea, ada = (
+        Entity(name="Tea", entity_type="drink"),
+        Entity(name="Ada", entity_type="person", observations=["likes tea"]),
+    )
+    graph.entities.create([tea, ada])
+    graph.load('Node(node_id="nameless", name="", data="");Node(node_id="both", name="", data="green tea");')
+    for owner in ("Ada", "nameless"):
+        graph.load(f'Edge(edge_id="of-{owner}", from_node="{owner}", to_node="both", verb="observed", weight=1);')
+    found = {hit.node.data or hit.node.name: hit for hit in graph.search("tea")}
+    assert {text: set(hit.about) for text, hit in found.items()} == {
+        "likes tea": {"Ada"},
+        "green tea": {"Ada", "nameless"},
+        "Tea": set(),
+    }
+    assert found["likes tea"].as_dict()["about"] == ("Ada",)
+    assert "about" not in found["Tea"].as_dict()
+
+
 @pytest.mark.parametrize("text", ["", "  ", "++", "the", "of the and", "zebra"])
 def test_what_has_no_word_to_find_finds_nothing(apollo: MemoryGraph, text: str) -> None:
     assert apollo.search(text) == []

@@ -13,8 +13,8 @@ from memorygraph import MemoryGraph, NotFoundError
 from memorygraph.cli.serve import serve_command
 from memorygraph.context.tokens import count_tokens
 from memorygraph.mcp_server import build_server, choose_tools
-from memorygraph.mcp_server.tools import GROUPS, TOOLS
-from tests.mcp_server.clients import call, run
+from memorygraph.mcp_server.tools import GROUPS, TOOLS, KnownArguments
+from tests.mcp_server.clients import call, run, text_of
 
 # What OpenAI's guide to structured outputs lists: https://platform.openai.com/docs/guides/structured-outputs
 KEYWORDS = {
@@ -98,6 +98,40 @@ def test_a_null_is_an_argument_that_is_left_out(graph: MemoryGraph) -> None:
             assert refused.is_error
 
     run(work)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("merge_entities", {"entity": "Ada", "into": "Ben", "dryRun": True}, "`dryRun`; did you mean `dry_run`?"),
+        ("forget", {"id": "Ada", "dry_run": False, "name": "Ben"}, "`name`; there are id, conversation, dry_run"),
+        ("undo", {"revision": 1, "dry-run": True}, "`dry-run`; did you mean `dry_run`?"),
+        ("load_contextscript", {"program": "del(id=Ada);", "dryrun": True}, "`dryrun`; did you mean `dry_run`?"),
+        ("run_program", {"program": "", "maxSteps": 1}, "`maxSteps`; did you mean `max_steps`?"),
+    ],
+)
+def test_a_tool_of_our_own_that_writes_refuses_an_argument_that_it_does_not_know(
+    tool: str, arguments: dict[str, Any], said: str, graph: MemoryGraph
+) -> None:
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            entities = [{"name": name, "entityType": "person", "observations": None} for name in ("Ada", "Ben")]
+            await call(
+                client, "create_entities", entities=entities, unknown="passed over, as by the server it stands for"
+            )
+            refused = await client.call_tool(tool, arguments)
+            assert refused.is_error
+            assert text_of(refused) == f"the arguments do not fit: no argument is called {said}"
+            kept = await call(client, "read_graph", unknown=True)
+            assert [entity["name"] for entity in kept["entities"]] == ["Ada", "Ben"]
+            assert await call(client, "revisions", unknown=None)
+
+    run(work)
+
+
+def test_only_tools_of_our_own_that_write_refuse_arguments_that_they_do_not_know() -> None:
+    strict = {name for name, tool in TOOLS.items() if issubclass(tool.arguments, KnownArguments)}
+    assert strict == {"load_contextscript", "undo", "merge_entities", "forget", "run_program"}
 
 
 PROGRAM = "main agent { main func(input { a number }) { return input.a } }"

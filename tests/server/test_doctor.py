@@ -161,6 +161,58 @@ def test_files_from_the_future_show_that_the_clock_was_put_back(embedded: Embedd
     assert "set the clock" in (found.next_step or "")
 
 
+MB = 2**20
+CGROUPS = {
+    "version 2": {
+        "memory.max": 512 * MB,
+        "memory.current": 300 * MB,
+        "memory.stat": f"anon 7\ninactive_file {100 * MB}\nactive_file 5",
+    },
+    "version 1": {
+        "memory/memory.limit_in_bytes": 512 * MB,
+        "memory/memory.usage_in_bytes": 300 * MB,
+        "memory/memory.stat": f"inactive_file 7\ntotal_inactive_file {100 * MB}",
+    },
+}
+
+
+def write_cgroups(folder: Path, files: dict[str, object]) -> None:
+    (folder / "memory").mkdir()
+    for name, value in files.items():
+        (folder / name).write_text(f"{value}\n", "ascii")
+
+
+@pytest.mark.parametrize("version", CGROUPS)
+def test_the_memory_of_a_container_is_what_its_limit_leaves(
+    embedded: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    write_cgroups(tmp_path, CGROUPS[version])
+    monkeypatch.setattr(doctor, "CGROUPS", tmp_path)
+    found = doctor.examine_memory(embedded)
+    assert not found.ok
+    assert found.detail.startswith("312 of 512 MB available in this container; ")
+    assert found.next_step == "give the container more, or close programs in it, until 900 MB are available"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        {"memory.max": "max", "memory.current": 1, "memory.stat": "inactive_file 0"},
+        {"memory.max": 512 * MB},
+        {"memory.max": 512 * MB, "memory.current": 1, "memory.stat": "a line of words"},
+        {**CGROUPS["version 1"], "memory/memory.limit_in_bytes": 0x7FFFFFFFFFFFF000},
+    ],
+    ids=["none", "no limit", "no use", "other words", "no limit of version 1"],
+)
+def test_without_a_limit_that_can_be_read_the_memory_is_that_of_the_machine(
+    embedded: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, object]
+) -> None:
+    write_cgroups(tmp_path, files)
+    monkeypatch.setattr(doctor, "CGROUPS", tmp_path)
+    assert f" of {psutil.virtual_memory().total // MB} MB available; " in doctor.examine_memory(embedded).detail
+
+
 def test_a_restore_that_was_cut_short_is_said(embedded: EmbeddedServer) -> None:
     workspace = Workspace(embedded.home)
     workspace.former_data.mkdir(parents=True)

@@ -388,7 +388,7 @@ def small_home(tmp_path: Path, artifacts: Path) -> Iterator[EmbeddedServer]:
 
 
 @pytest.mark.slow
-def test_after_a_full_disk_it_is_said_and_the_next_start_heals_it(small_home: EmbeddedServer) -> None:
+def test_after_a_full_disk_it_is_said_and_the_next_connection_heals_it(small_home: EmbeddedServer) -> None:
     server, ballast = small_home, small_home.home.parent / "ballast"
     server.up()
     with MemoryGraph.connect(server=server) as graph:
@@ -412,6 +412,8 @@ def test_after_a_full_disk_it_is_said_and_the_next_start_heals_it(small_home: Em
             server.up()
 
         ballast.unlink()
+        with MemoryGraph.connect(server=server) as another:  # which asks for the schema, and hears that nothing works
+            assert another.node("kept").name == "Kept"
         assert server.up().running
         assert graph.node("kept").name == "Kept"
         was_kept = caught.value.load_id in {revision.load for revision in graph.revisions()}
