@@ -56,7 +56,8 @@ from memorygraph.messages.neo4j_storage import (
     list_stored_conversations,
 )
 from memorygraph.messages.record import Client, record
-from memorygraph.messages.recorder import Recorder, Spool
+from memorygraph.messages.recorder import Recorder
+from memorygraph.messages.spool import Spool
 from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script
 from memorygraph.server.embedded import EmbeddedServer
