@@ -50,13 +50,18 @@ from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
     MAX_CONVERSATIONS,
     ConversationInfo,
-    Neo4jStorage,
     count_stored_conversations,
     drop_conversations,
     list_stored_conversations,
 )
 from memorygraph.messages.record import Client, record
-from memorygraph.messages.recorder import Recorder, Spool
+from memorygraph.messages.recorder import Recorder
+from memorygraph.messages.spool import Spool
+from memorygraph.messages.stored_conversations import (
+    find_stored_conversation,
+    missing_conversation,
+    open_conversation,
+)
 from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script
 from memorygraph.server.embedded import EmbeddedServer
@@ -821,9 +826,7 @@ class MemoryGraph:
         if not dry_run:
             Recorder(self.scope, "").flush()  # a call that names no conversation may continue this one
         if self.scope.read("forget/any-conversation", name=name) == []:
-            raise NotFoundError(
-                f"no conversation `{name}` in namespace `{self.namespace}`; `memorygraph messages list` shows them all"
-            )
+            raise missing_conversation(self.scope, name)
         return forget_for_good(
             self.scope, "conversation", name, dry_run=dry_run, clear=partial(clear_files, self.scope)
         )
@@ -1067,9 +1070,7 @@ class MemoryGraph:
         Raises:
             MemoryGraphError: the name is empty.
         """
-        if not name:
-            raise MemoryGraphError("a conversation has a name, and this is empty")
-        return MessageGraph(storage=Neo4jStorage(self.scope, name))
+        return open_conversation(self.scope, name)
 
     def conversations(
         self, limit: int = MAX_CONVERSATIONS, *, after: str = "", containing: str = ""
@@ -1098,12 +1099,7 @@ class MemoryGraph:
         """
         from memorygraph.viewing.conversation import render_conversation
 
-        history = self.messages(name)
-        if not history.stored:
-            raise NotFoundError(
-                f"no conversation `{name}` in namespace `{self.namespace}`; `memorygraph messages list` shows them all"
-            )
-        return render_conversation(history)
+        return render_conversation(find_stored_conversation(self.scope, name))
 
     def costs(self, prices: Prices | str | Path | None = None) -> list[ModelCost]:
         """What the recorded answers of each model used: calls, tokens, seconds, and money where it has a price.

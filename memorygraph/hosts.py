@@ -8,8 +8,13 @@ import ipaddress
 def is_local_only(host: str) -> bool:
     """Whether only this machine can reach a host.
 
+    What is served or sent without protection rests on it. So a name under `localhost` does not count, which a resolver
+    may lead elsewhere: `llm.addresses.is_loopback` takes it for this machine, to choose a way to an endpoint.
+
     >>> is_local_only("localhost"), is_local_only("::1"), is_local_only("0.0.0.0"), is_local_only("example.org")
     (True, True, False, False)
+    >>> is_local_only("[::1]"), is_local_only("service.localhost")
+    (True, False)
     """
     if host == "localhost":
         return True

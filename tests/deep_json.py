@@ -26,7 +26,7 @@ from memorygraph.memory.pages import PageStart
 from memorygraph.memory.transfer import parse_item
 from memorygraph.messages.message import Message
 from memorygraph.messages.reader import explain_fault
-from memorygraph.messages.recorder import Spool
+from memorygraph.messages.spool import Spool
 from memorygraph.messages.storage import StoredMessage
 from memorygraph.runtime.agentscript.units import read_data
 from memorygraph.runtime.convo.inference import read_arguments

@@ -14,7 +14,6 @@ from memorygraph.cli.completion import complete_conversations
 from memorygraph.cli.forgetting import confirm_and_forget, set_or_show, time_options
 from memorygraph.cli.pages import deliver_page, page_options
 from memorygraph.cli.settings import report_from_graph
-from memorygraph.errors import NotFoundError
 from memorygraph.json_text import parse_json
 
 if TYPE_CHECKING:
@@ -203,12 +202,9 @@ def expire_messages_command(graph: MemoryGraph, *, name: str, **when: Any) -> No
 
 def require_conversation(graph: MemoryGraph, name: str) -> MessageGraph:
     """A stored conversation."""
-    history = graph.messages(name)
-    if not history.stored:
-        raise NotFoundError(
-            f"no conversation `{name}` in namespace `{graph.namespace}`; `memorygraph messages list` shows them all"
-        )
-    return history
+    from memorygraph.messages.stored_conversations import find_stored_conversation
+
+    return find_stored_conversation(graph.scope, name)
 
 
 def shorten_text(text: str) -> str:

@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any, TextIO
 
 from memorygraph.errors import ConflictError, MemoryGraphError
+from memorygraph.graph.bundle_reader import BundleReader
 from memorygraph.graph.bundles import (
     IMPORT_PREFIX,
     KEYLESS,
     KINDS,
     BundleNode,
-    BundleReader,
     BundleRelationship,
     BundleReport,
     NodeKey,

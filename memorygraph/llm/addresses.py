@@ -8,18 +8,18 @@ from threading import Lock
 from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.hosts import is_local_only
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine itself.
+    """Whether a host is this machine itself: a local-only one, or a name under `localhost` (RFC 6761).
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("example.org")
     (True, True, True, False)
+    >>> is_loopback("[::1]"), is_loopback("service.localhost"), is_loopback("0.0.0.0")
+    (True, True, False)
     """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+    return is_local_only(host) or host.endswith(".localhost")
 
 
 class PinnedAddresses:

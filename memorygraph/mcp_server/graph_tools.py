@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.forgetting import Forgotten
 from memorygraph.graph.loads import LoadReport
 from memorygraph.json_text import parse_json
@@ -44,6 +44,7 @@ from memorygraph.mcp_server.tools import (
     tool,
 )
 from memorygraph.memory.pages import MIN_ROW_TOKENS
+from memorygraph.messages.stored_conversations import find_stored_conversation
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -273,7 +274,7 @@ def show_conversation(
     last: Annotated[int | None, Field(ge=1, description="Only this many of the last messages")] = None,
 ) -> ToolAnswer:
     """The messages of a conversation; where not all fit, the last ones."""
-    history = find_conversation(graph, name)
+    history = find_stored_conversation(graph.scope, name)
     entries = (history if version is None else history.checkout(version)).entries()
     numbered = list(enumerate(entries))[-(last or len(entries)) :]
     shown = keep_fitting(
@@ -296,15 +297,7 @@ def conversation_versions(
     graph: MemoryGraph, *, max_tokens: AnswerTokens = DEFAULT_TOKENS, name: ConversationName
 ) -> ToolAnswer:
     """The versions of a conversation: where an edit replaced one by another."""
-    return ToolAnswer.of(keep_fitting("versions", find_conversation(graph, name).versions(), max_tokens))
-
-
-def find_conversation(graph: MemoryGraph, name: str) -> Any:
-    """The messages of a stored conversation; a client that asks for another one does not create it."""
-    history = graph.messages(name)
-    if not history.stored:
-        raise NotFoundError(f"no conversation `{name}`; list_conversations shows them all")
-    return history
+    return ToolAnswer.of(keep_fitting("versions", find_stored_conversation(graph.scope, name).versions(), max_tokens))
 
 
 @tool("conversations", "List Thoughts", ThoughtsAnswer)

@@ -10,7 +10,8 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.messages.recorder import Recorder, Spool
+from memorygraph.messages.recorder import Recorder
+from memorygraph.messages.spool import Spool
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph

@@ -23,7 +23,7 @@ from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.items import ItemKey, ItemWrites, shelf_of
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
-from memorygraph.messages.recorder import Spool
+from memorygraph.messages.spool import Spool
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.graph.test_deletions import THOUGHT

@@ -206,6 +206,7 @@ NEEDS_A = "main agent { main func(input { a number }) { return 1 } }"
     [
         ("undo", {"revision": 4000}, "revisions lists them"),
         ("forget", {"conversation": "nobody"}, "list_conversations shows them all"),
+        ("show_conversation", {"name": "nobody"}, "list_conversations shows them all"),
         ("forget", {"id": "nobody"}, "a conversation is forgotten by its name, as `conversation`"),
         ("show", {"id": "nobody"}, "search_nodes and recall find what is there"),
         ("neighbours", {"id": "nobody"}, "search_nodes and recall find what is there"),

@@ -13,7 +13,7 @@ from memorygraph.budget import Budget
 from memorygraph.memory.chat import recent_entries
 from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.message import Message
-from memorygraph.messages.recorder import Spool
+from memorygraph.messages.spool import Spool
 from memorygraph.scripted.replies import Failure, Request
 from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
 from tests.memory.test_remember import ADA, TEA, ids, loads

@@ -6,7 +6,6 @@ import io
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -20,6 +19,7 @@ from memorygraph.memory.values import Entity, ObservationDeletion, Observations,
 from tests.examples import FEWEST_GRAPHS, examples
 from tests.memory.recalling import learn, say
 from tests.shared_neo4j import new_namespace
+from tests.stored import everything
 
 IDS = ("a", "b", "c", "d")
 
@@ -30,20 +30,6 @@ def entity(name: str, *observations: str, kind: str = "person") -> Entity:
 
 def relation(source: str, verb: str, target: str) -> Relation:
     return Relation(source=source, target=target, relation_type=verb)
-
-
-def everything(graph: MemoryGraph) -> list[Any]:
-    """All that a namespace holds beside its history, whenever it was stored."""
-    nodes = graph.query(
-        "MATCH (n {namespace: $namespace}) WHERE NOT n:Former AND NOT n:Load "
-        "RETURN labels(n) AS labels, n {.*, since: null} AS properties ORDER BY labels, n.id"
-    )
-    links = graph.query(
-        "MATCH (n {namespace: $namespace})-[r]->(m) WHERE NOT n:Former AND NOT m:Former AND NOT n:Load "
-        "RETURN type(r) AS type, r {.*, since: null} AS properties, n.id AS source, m.id AS target "
-        "ORDER BY type, source, target, r.id, r.ref"
-    )
-    return [nodes, links]
 
 
 def said(graph: MemoryGraph, name: str) -> tuple[set[str], set[tuple[str, str, str]]]:

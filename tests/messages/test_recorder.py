@@ -28,11 +28,13 @@ from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder as recorder_module
+from memorygraph.messages import spool as spool_module
 from memorygraph.messages.calls import RecordedCall, exchange_of, messages_of_items
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import record
-from memorygraph.messages.recorder import Recorder, RecordWarning, Spool
+from memorygraph.messages.recorder import Recorder, RecordWarning
+from memorygraph.messages.spool import Spool
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 KEY = "sk-canary-7f3a9c"
@@ -387,7 +389,7 @@ def test_what_another_process_is_sending_is_left_to_it(
     assert recorder.waiting == 0
     theirs = path.rename(path.with_name(path.name.replace(f".{os.getpid()}.", f".{os.getppid()}.")))
     assert recorder.waiting == 0
-    monkeypatch.setattr(recorder_module, "MAX_SENDING_SECONDS", 0.0)  # nobody sends for so long
+    monkeypatch.setattr(spool_module, "MAX_SENDING_SECONDS", 0.0)  # nobody sends for so long
     assert recorder.spool.waiting() == [theirs]
     assert recorder.flush() == 1
     assert answers(connection, namespace) == ["re here"]

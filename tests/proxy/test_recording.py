@@ -23,7 +23,8 @@ from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.errors import ConnectionError
 from memorygraph.llm.completion import ToolCall
-from memorygraph.messages.recorder import Recorder, Spool
+from memorygraph.messages.recorder import Recorder
+from memorygraph.messages.spool import Spool
 from memorygraph.proxy import CONVERSATION_HEADER, TOKEN_HEADER
 from memorygraph.scripted.replies import Reply
 from memorygraph.scripted.scripted_model import ScriptedModel

@@ -23,7 +23,7 @@ from memorygraph import MemoryGraph
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Connection
 from memorygraph.home import is_own_home, own_folder
-from memorygraph.messages.recorder import Spool
+from memorygraph.messages.spool import Spool
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.server import admin_tool, launch, settings
 from memorygraph.server import process as server_process
