@@ -141,7 +141,8 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     """Find nodes by the words of their name and data, best first. Any text is a valid search."""
 
     def say(hit: Hit) -> str:
-        return ": ".join(filter(None, [one_line(" and ".join(hit.about)), hit.node.data]))
+        about = one_line(" and ".join(hit.about))
+        return f"{about}: {hit.node.data}" if about else hit.node.data
 
     output.print_list(
         graph.search(text, limit),

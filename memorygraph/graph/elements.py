@@ -150,7 +150,10 @@ def search(namespace: Namespace, text: str, limit: int) -> list[Hit]:
         return []
     rows = namespace.read("read/search-nodes", terms=terms, limit=limit, owners=OWNERS)
     nodes = name_bad(Node(row["id"], row["name"], row["data"]) for row in rows)
-    return [Hit(node, row["score"], "fulltext", tuple(row["owners"])) for node, row in zip(nodes, rows, strict=True)]
+    return [
+        Hit(node, row["score"], "fulltext", tuple(map(as_text, row["owners"])))
+        for node, row in zip(nodes, rows, strict=True)
+    ]
 
 
 def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[Neighbour]:
