@@ -289,7 +289,8 @@ def read_line() -> str | None:
 def print_turn(turn: ChatTurn) -> None:
     """Print the answer of a turn, and on stderr what was remembered."""
     if turn.answer:
-        click.echo(output.plain(turn.answer), err=output.wants_json())
+        show = output.say if output.wants_json() else output.print_text
+        show(output.plain(turn.answer))
     if turn.report is not None:
         output.say("\n" + turn.program.strip())
         say_report(turn.report)

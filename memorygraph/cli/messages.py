@@ -169,8 +169,7 @@ def export_messages_command(
         counts = {"answers": data.answers, "left_out": dict(data.left_out), "omitted": dict(data.omitted)}
         output.print_json({"samples": samples, **counts})
         return
-    output.print_in_utf_8()
-    output.print_text(lines, nl=False)
+    output.print_file(lines, nl=False)
     left = ", ".join(f"{count} {reason}" for reason, count in data.left_out.items())
     output.say(f"{data.answers} answers in {len(data)} samples; left out: {left or 'none'}")
     for kind, count in data.omitted.items():

@@ -41,13 +41,17 @@ class Settings(NamedTuple):
         """Whether no server is named, so that it is the embedded one."""
         return self.named_uri is None
 
-    def is_gone(self) -> bool:
-        """Tell whether the embedded server is meant, and does not run; one that is named is somebody else's."""
+    def find_process(self) -> object:
+        """Find the process of the embedded server; None where it does not run, or another server is meant."""
         if not self.embedded:
-            return False
+            return None
         from memorygraph.cli.server import embedded_server
 
-        return not embedded_server().lives()
+        return embedded_server().find_process()
+
+    def is_gone(self) -> bool:
+        """Tell whether the embedded server is meant, and does not run; one that is named is somebody else's."""
+        return self.embedded and self.find_process() is None
 
     @contextmanager
     def connect(self) -> Iterator[MemoryGraph]:
@@ -86,22 +90,13 @@ class OpenedServer:
     def connect(self) -> Iterator[MemoryGraph]:
         """The client, connected as the settings say."""
         with self._settings.connect() as graph:
-            self._process = self._find_process()
+            self._process = self._settings.find_process()
             yield graph
 
     def is_gone(self) -> bool:
         """Tell whether it was the embedded server, and that has ended or is another now."""
-        if not self._settings.embedded:
-            return False
-        found = self._find_process()
-        return found is None or found != self._process
-
-    def _find_process(self) -> object:
-        if not self._settings.embedded:
-            return None
-        from memorygraph.cli.server import embedded_server
-
-        return embedded_server().find_process()
+        found = self._settings.find_process()
+        return self._settings.embedded and (found is None or found != self._process)
 
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -188,10 +188,9 @@ class EmbeddedServer:
 
     def start_cache(self) -> AotCache | None:
         """Return the start cache of this server, whether it is made or not; None before Neo4j is downloaded."""
-        class_path = read_lock().class_path(self.artifacts)
-        if not all(path.exists() for path in class_path):
+        if not is_complete(self.artifacts):
             return None
-        return AotCache.of(java_executable(), self.artifacts, class_path, self.home)
+        return AotCache.of(java_executable(), self.artifacts, read_lock().class_path(self.artifacts), self.home)
 
     def describe_start_cache(self, *, verify: bool = False) -> tuple[bool, str]:
         """Say whether there is a start cache, and where, or why there is none; `verify` reads all of it."""

@@ -89,12 +89,17 @@ def test_every_part_of_an_empty_set_up_is_examined_and_well(embedded: EmbeddedSe
     assert not embedded.home.exists(), "it changes nothing"
 
 
-def test_a_missing_start_cache_is_a_warning_with_its_reason(
-    embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def named_home(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of the commands, which has Neo4j's files."""
     embedded.home.mkdir()
     (embedded.home / embedded.artifacts.name).symlink_to(embedded.artifacts)
     monkeypatch.setenv("MEMORYGRAPH_HOME", str(embedded.home))
+    return embedded.home
+
+
+@pytest.mark.usefixtures("named_home")
+def test_a_missing_start_cache_is_a_warning_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SWITCH, "off")
     reason = f"switched off by {SWITCH}"
     found = json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)["findings"]
@@ -107,13 +112,10 @@ def test_a_missing_start_cache_is_a_warning_with_its_reason(
 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_the_status_says_where_the_start_cache_is_or_why_there_is_none(
-    embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch, is_there: bool
+    named_home: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
 ) -> None:
-    embedded.home.mkdir()
-    (embedded.home / embedded.artifacts.name).symlink_to(embedded.artifacts)
-    monkeypatch.setenv("MEMORYGRAPH_HOME", str(embedded.home))
     monkeypatch.setenv(SWITCH, "on" if is_there else "off")
-    cache = embedded.home / "start.aot"
+    cache = named_home / "start.aot"
     cache.write_bytes(bytes(3 * 2**20))
     monkeypatch.setattr(AotCache, "locate", lambda _cache: cache)
     said = f"3 MB at {cache}" if is_there else f"none: switched off by {SWITCH}"
