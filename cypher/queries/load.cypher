@@ -87,8 +87,7 @@ MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
 WITH node.id AS id, COUNT { (node)-[:EDGE]-() } AS edges
 ORDER BY edges DESC, id
-WITH collect({id: id, edges: edges}) AS counted
-RETURN reduce(sum = 0, each IN counted | sum + each.edges) AS edges, head(counted) AS most;
+RETURN sum(edges) AS edges, head(collect({id: id, edges: edges})) AS most;
 
 // name: count-deleted-edges
 // How many edges go with these ids, which are of nodes and edges: each once. Parameters: namespace, ids.

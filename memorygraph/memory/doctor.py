@@ -41,13 +41,13 @@ def examine_embedding() -> Sequence[Diagnosis]:
     embedder = configured_embedder()
     if embedder is None:
         step = f"set {variable}, to have `recall` find by meaning too"
-        return [Diagnosis(name, ok=True, detail="none is configured: `recall` finds by words", next_step=step)]
+        return [Diagnosis.passed(name, "none is configured: `recall` finds by words", step)]
     if isinstance(embedder, LocalEmbedder):
         missing = [package for package in embedder.packages if find_spec(package) is None]
         if missing:
             extra = "onnx" if "onnxruntime" in missing else "local"
             step = f"run `pip install 'memorygraph[{extra}]'`"
-            return [Diagnosis(name, ok=False, detail=f"it needs {' and '.join(missing)}", next_step=step)]
+            return [Diagnosis.failed(name, f"it needs {' and '.join(missing)}", step)]
         detail = f"{embedder.name}, on this machine, {embedder.dimensions} numbers"
         longest = embedder.settings.max_tokens
         if longest is not None and longest < TOKENS_OF_MODEL:

@@ -22,9 +22,9 @@ from memorygraph.graph.namespace import Namespace, drop_namespace
 from memorygraph.memory.datasets import DATASETS, Dataset, DatasetName, Evidence
 from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
-from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.indexing import date_messages
-from memorygraph.messages.neo4j_storage import Neo4jStorage, drop_conversations
+from memorygraph.messages.neo4j_storage import drop_conversations
+from memorygraph.messages.stored_conversations import open_conversation
 from memorygraph.word_parts import parts_of_properties
 
 DEPTHS = (5, 10, 20)
@@ -132,7 +132,7 @@ class RecallEvaluator:
         namespace = Namespace(self.connection, f"evaluate-{uuid.uuid4().hex}")
         turns = self.dataset.turns(document)
         try:
-            history = MessageGraph(storage=Neo4jStorage(namespace, CONVERSATION))
+            history = open_conversation(namespace, CONVERSATION)
             names = ({} if turn.speaker == turn.role else {"name": turn.speaker} for turn in turns)
             history.extend(
                 {"role": turn.role, **name, "content": turn.text} for turn, name in zip(turns, names, strict=True)

@@ -240,10 +240,11 @@ def recall_hits(
     query = recall_query(namespace, text, embedder=embedder, **options)
     rows = read_rows(namespace, query) if query else []
     is_filtered = query is not None and query.parameters["vector_filters"] != ["none"]
-    if query and is_filtered and options.get("steps", True) and len(rows) < query.parameters["limit"]:
-        # To look for what leads on takes half as long again, so that is done where too little fits by itself.
-        leading = recall_query(namespace, text, leads=True, **options)
-        searches = {name: leading.parameters[name] for name in SEARCHES} if leading else {}
+    too_few = query is not None and len(rows) < query.parameters["limit"]
+    # To look for what leads on takes half as long again, so that is done where too little fits by itself.
+    leads = is_filtered and too_few and options.get("steps", True)
+    if query and leads and (leading := recall_query(namespace, text, leads=True, **options)):
+        searches = {name: leading.parameters[name] for name in SEARCHES}
         rows = read_rows(namespace, replace(query, parameters={**query.parameters, **searches}))
     found: list[RecallHit] = []
     with naming_bad_elements() as check:

@@ -30,6 +30,18 @@ def is_whole(value: Any) -> bool:
     return value.is_integer() if isinstance(value, float) else isinstance(value, int) and not isinstance(value, bool)
 
 
+def write_number(value: float, what: str) -> str:
+    """Write a number; one without a fraction is whole. `what` is the value as a message names it.
+
+    >>> write_number(2.0, "it"), write_number(0.5, "it")
+    ('2', '0.5')
+    """
+    try:
+        return str(int(value)) if is_whole(value) else str(value)
+    except ValueError:
+        raise MemoryGraphError(f"{what} is a number with more digits than can be written") from None
+
+
 def require_text(value: Any, what: str) -> str:
     """Return a value that must be a text."""
     if not isinstance(value, str):

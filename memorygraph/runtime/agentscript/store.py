@@ -60,15 +60,14 @@ class AgentRunStore:
         """Have it written that a memory gave the run these nodes: what forgets one of them forgets the run."""
         for page in pages_of([id_ for id_ in dict.fromkeys(ids) if id_ not in self._read], IDS_PER_QUERY):
             self._read.update(page)
-            query = self.namespace.query("runs/record-read", run=self.id, ids=page)
-            self._writer.put(partial(self.namespace.write_query, query))
+            self._writer.put(partial(self.namespace.write_query, "runs/record-read", run=self.id, ids=page))
 
     def end(self, properties: dict[str, Any]) -> None:
         """Have the end written, and wait until everything is."""
         events = properties["trace"]
         self._writer.put(lambda: self.write_conversation(events))
-        query = self.namespace.query("runs/end-run", id=self.id, properties=stored_properties(properties))
-        self._writer.put(partial(self.namespace.write_query, query))
+        stored = stored_properties(properties)
+        self._writer.put(partial(self.namespace.write_query, "runs/end-run", id=self.id, properties=stored))
         self._writer.close()
 
     def write_conversation(self, events: list[Event]) -> None:

@@ -18,7 +18,7 @@ from memorygraph.json_text import join_halves, parse_json
 from memorygraph.limits import wait_for
 from memorygraph.runtime.permissions import Address, Permissions, address_of
 from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
-from memorygraph.runtime.values import describe_type, require_object, require_text
+from memorygraph.runtime.values import describe_type, require_object, require_text, write_number
 
 if TYPE_CHECKING:
     import httpx2
@@ -227,10 +227,7 @@ def encode_query_value(key: str, value: Any) -> Any:
     if isinstance(value, str):
         return join_halves(value)
     if isinstance(value, (int, float)):
-        try:
-            return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-        except ValueError:
-            raise MemoryGraphError(f"`{key}` in a query is a number with more digits than can be written") from None
+        return write_number(value, f"`{key}` in a query")
     raise MemoryGraphError(
         f"`{key}` in a query is a text, a number, a boolean or a list, and this is {describe_type(value)}"
     )

@@ -23,7 +23,7 @@ from memorygraph.limits import require_running
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools.descendants import ending_descendants
 from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
-from memorygraph.runtime.values import describe_type
+from memorygraph.runtime.values import describe_type, write_number
 
 SECONDS = 60.0
 _PAUSE_SECONDS = 0.02
@@ -93,10 +93,7 @@ def argument_word(value: Any) -> str:
     """Write an argument as a word of a command; numbers without a fraction are whole."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise MemoryGraphError(f"an argument of a command is a text or a number, and this is {describe_type(value)}")
-    try:
-        word = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    except ValueError:
-        raise MemoryGraphError("an argument of a command is a number with more digits than can be written") from None
+    word = value if isinstance(value, str) else write_number(value, "an argument of a command")
     if "\0" in word or HALF_CHARACTER.search(word):
         raise MemoryGraphError("an argument of a command holds no null character and no half character")
     return word
