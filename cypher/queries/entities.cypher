@@ -334,7 +334,7 @@ RETURN COUNT { MATCH (node:Entity {namespace: $namespace}) WHERE node.arrival >=
 // entity with the id `first`, or, where that is gone, the one at the index `place`. `ids` are all the entities, and
 // `more` says whether words may find others. Where these are more than `most_ends`, their relations are not looked for.
 // Parameters: namespace, wanted (names; or search, the name of the block below that searches, and what that takes), place,
-// first, arrival, id, limit, most_ends, most_nodes, most_hits, most_word_hits. What can be missing is in the map `wanted`:
+// first, arrival, id, limit, most_ends, most_nodes, most_hits, most_found. What can be missing is in the map `wanted`:
 // else Neo4j plans this query anew for each kind of a request, for seconds after a start.
 CYPHER 25
 CALL () {
@@ -434,8 +434,9 @@ RETURN [node IN nodes | node.id] AS ids, more, entities, relations;
 // terms of the index; where that holds more nodes than these, of other namespaces, or the text has no parts, every text
 // of the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own. In a larger
 // namespace `seek` is looked up first. What it finds is all there is where it is `complete`; otherwise it is what has the
-// text at the beginning of a word, and only where nothing has is there a walk. Parameters: namespace, wanted (text, parts
-// and seek: Lucene queries made by memorygraph.memory.pages, or null, complete), most_nodes, most_hits.
+// text at the beginning of a word, and only where nothing has is there a walk. There, the first `most_found` are enough,
+// and `more` says whether others may contain the text. Parameters: namespace, wanted (text, parts and seek: Lucene queries
+// made by memorygraph.memory.pages, or null, complete), most_nodes, most_hits (how many of `seek` are looked at), most_found.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -456,31 +457,45 @@ CALL (quickly_walked) {
 }
 CALL (large) {
   WHEN large AND $wanted.seek IS NOT NULL THEN {
-    CALL db.index.fulltext.queryNodes('entity_text', $wanted.seek, {limit: $most_hits}) YIELD node
+    CALL db.index.fulltext.queryNodes('entity_text', $wanted.seek,
+                                       CASE WHEN $most_hits > 1000000 THEN {} ELSE {limit: $most_hits} END) YIELD node
     RETURN collect(node) AS hits
   }
   ELSE {
-    RETURN null AS hits
+    RETURN [] AS hits
   }
 }
-WITH quickly_walked OR large AS walked, hits,
-     [hit IN hits
-      WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($wanted.text)
-        OR toLower(toStringOrNull(hit.data)) CONTAINS toLower($wanted.text)
-        OR toLower(toStringOrNull(hit.kind)) CONTAINS toLower($wanted.text))] AS found
-WITH walked, found, coalesce(size(hits) < $most_hits AND ($wanted.complete OR found <> []), false) AS enough
-CALL (walked, found, enough) {
+CALL (hits) {
+  UNWIND hits AS hit
+  WITH hit
+  WHERE hit.namespace = $namespace AND (toLower(toStringOrNull(hit.name)) CONTAINS toLower($wanted.text)
+    OR toLower(toStringOrNull(hit.data)) CONTAINS toLower($wanted.text)
+    OR toLower(toStringOrNull(hit.kind)) CONTAINS toLower($wanted.text))
+  LIMIT $most_found
+  RETURN collect(hit) AS found
+}
+WITH quickly_walked, large, found, found <> [] AND size(hits) = $most_hits AS cut,
+     found <> [] OR (large AND $wanted.seek IS NOT NULL AND $wanted.complete AND size(hits) < $most_hits) AS enough
+CALL (quickly_walked, large, found, enough) {
   WHEN enough THEN {
-    UNWIND found AS node
-    RETURN node
+    RETURN found AS nodes
   }
-  WHEN walked AND $wanted.parts IS NOT NULL THEN {
+  WHEN large AND $wanted.parts IS NOT NULL THEN {
     CALL db.index.fulltext.queryNodes('entity_text', $wanted.parts) YIELD node
     WITH node
     WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($wanted.text)
       OR toLower(toStringOrNull(node.data)) CONTAINS toLower($wanted.text)
       OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($wanted.text))
-    RETURN node
+    LIMIT $most_found
+    RETURN collect(node) AS nodes
+  }
+  WHEN quickly_walked AND $wanted.parts IS NOT NULL THEN {
+    CALL db.index.fulltext.queryNodes('entity_text', $wanted.parts) YIELD node
+    WITH node
+    WHERE node.namespace = $namespace AND (toLower(toStringOrNull(node.name)) CONTAINS toLower($wanted.text)
+      OR toLower(toStringOrNull(node.data)) CONTAINS toLower($wanted.text)
+      OR toLower(toStringOrNull(node.kind)) CONTAINS toLower($wanted.text))
+    RETURN collect(node) AS nodes
   }
   ELSE {
     MATCH (node:Node {namespace: $namespace})
@@ -489,42 +504,43 @@ CALL (walked, found, enough) {
                CASE WHEN $wanted.parts IS NULL AND node.name = '' AND NOT node:Observation THEN node.id END]
       WHERE toLower(toStringOrNull(said)) CONTAINS toLower($wanted.text)
     )
-    RETURN node
+    RETURN collect(node) AS nodes
   }
 }
-WITH collect(node) AS nodes
 CALL (nodes) {
-  UNWIND nodes AS node
-  RETURN node
-  UNION ALL
-  MATCH (alias:Alias {namespace: $namespace})
-  USING INDEX alias:Alias(namespace, name)
-  WHERE alias.name IS NOT NULL AND toLower(alias.name) CONTAINS toLower($wanted.text)
-  MATCH (alias)-[:ALIAS_OF]->(node:Node)
-  RETURN node
+  CALL (nodes) {
+    UNWIND nodes AS node
+    RETURN node
+    UNION ALL
+    MATCH (alias:Alias {namespace: $namespace})
+    USING INDEX alias:Alias(namespace, name)
+    WHERE alias.name IS NOT NULL AND toLower(alias.name) CONTAINS toLower($wanted.text)
+    MATCH (alias)-[:ALIAS_OF]->(node:Node)
+    RETURN node
+  }
+  CALL (node) {
+    WITH node
+    WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
+    RETURN node AS entity
+    UNION ALL
+    WITH node
+    MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(node)
+    WHERE (node:Observation OR node.name = '') AND toLower(toStringOrNull(node.data)) CONTAINS toLower($wanted.text)
+    RETURN entity
+  }
+  WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
+  ORDER BY arrival, id
+  RETURN collect(id) AS ids
 }
-CALL (node) {
-  WITH node
-  WHERE NOT node:Observation AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
-  RETURN node AS entity
-  UNION ALL
-  WITH node
-  MATCH (entity:Node)-[:EDGE {verb: 'observed'}]->(node)
-  WHERE (node:Observation OR node.name = '') AND toLower(toStringOrNull(node.data)) CONTAINS toLower($wanted.text)
-  RETURN entity
-}
-WITH DISTINCT entity.id AS id, coalesce(entity.arrival, 4611686018427387904) AS arrival
-ORDER BY arrival, id
-WITH collect(id) AS ids
-RETURN ids, false AS more;
+RETURN ids, cut OR (large AND size(nodes) >= $most_found) AS more;
 
 // name: ids-with-words
 // The entities that words lead to, in their own text, their aliases or their observations, best first: those of the best
 // hits, and `more` says whether these were all that are taken. A frequent word is in most of a large graph. Parameters:
-// namespace, wanted (terms: a Lucene query made by memorygraph.graph.search), most_word_hits.
+// namespace, wanted (terms: a Lucene query made by memorygraph.graph.search), most_found.
 CALL () {
   CALL db.index.fulltext.queryNodes('node_text', $wanted.terms,
-                                     CASE WHEN $most_word_hits > 1000000 THEN {} ELSE {limit: $most_word_hits + 100} END)
+                                     CASE WHEN $most_found > 1000000 THEN {} ELSE {limit: $most_found + 100} END)
     YIELD node AS hit, score
   WHERE score > 0 AND hit.namespace = $namespace
   RETURN hit, score
@@ -534,7 +550,7 @@ CALL () {
   MATCH (alias)-[:ALIAS_OF]->(hit:Node)
   RETURN hit, score
 }
-WITH hit, score ORDER BY score DESC, hit.id LIMIT $most_word_hits
+WITH hit, score ORDER BY score DESC, hit.id LIMIT $most_found
 CALL (hit) {
   WITH hit
   WHERE NOT hit:Observation AND (hit.name <> '' OR NOT EXISTS { (hit)<-[:EDGE {verb: 'observed'}]-(:Node) })
@@ -549,7 +565,7 @@ CALL (hit) {
 }
 WITH entity.id AS id, sum(score) AS score, count(*) AS number
 ORDER BY score DESC, id
-RETURN collect(id) AS ids, sum(CASE WHEN id IS NULL THEN number ELSE 0 END) >= $most_word_hits AS more;
+RETURN collect(id) AS ids, sum(CASE WHEN id IS NULL THEN number ELSE 0 END) >= $most_found AS more;
 
 // name: relations-of
 // The relations at any of these entities, in or out, in the order in which they came, from one of them on.

@@ -37,8 +37,8 @@ MAX_SORTED_ENDS = 100_000  # relations times their entities: Neo4j counts 1 KB f
 MAX_PARTS = 8
 MAX_PART_CHARACTERS = 40  # a part that is longer than any word asks too much of Lucene
 MAX_WALKED_NODES = 20_000  # to walk over the terms of so many, or to look at the texts of each, takes some 50 ms
-MAX_WORD_HITS = 1_000  # at least of so many the entities are in pages: a frequent word is in most of a large graph
-MAX_SOUGHT_HITS = 5_000  # of which each is looked at; for more, a walk is the smaller part
+MAX_FOUND = 1_000  # at least of so many hits the entities are in pages: a frequent word is in most of a large graph
+MAX_SOUGHT_HITS = 5_000  # among which those are looked for that contain a text
 WITH_WORDS = "ids-with-words"
 _MAX_INDENT = 5  # a line of a part begins with a line break, and at most four blanks more than its first line
 _AFTER_ALL_IDS = "\U0010ffff"
@@ -265,13 +265,13 @@ class ChosenEntities:
         """Find the entities of these `names`, or those of one of `search_queries`."""
         start = request.start
         relation = start if start.relations else PageStart()
-        most_word_hits = max(request.limit, MAX_WORD_HITS)
+        most_found = max(request.limit, MAX_FOUND)
         [row] = request.read(
             "entities/open",
             wanted=wanted,
             most_nodes=MAX_WALKED_NODES,
-            most_hits=MAX_SOUGHT_HITS,
-            most_word_hits=most_word_hits,
+            most_hits=max(MAX_SOUGHT_HITS, most_found),
+            most_found=most_found,
             place=NO_ARRIVAL + 1 if start.relations else max(start.arrival, 0),
             first="" if start.relations else start.id,
             arrival=relation.arrival,
@@ -279,8 +279,12 @@ class ChosenEntities:
             limit=request.limit,
             most_ends=request.most_ends,
         )
-        said = f"only the best {most_word_hits:,} hits of these words are looked at: more words tell them apart"
-        by_words, not_found = wanted.get("search") == WITH_WORDS, {"hits": said} if row["more"] else {}
+        by_words = wanted.get("search") == WITH_WORDS
+        if by_words:
+            said = f"only the best {most_found:,} hits of these words are looked at: more words tell them apart"
+        else:
+            said = f"only the first {most_found:,} hits of this text are looked at: a longer one tells them apart"
+        not_found = {"hits": said} if row["more"] else {}
         return cls(request, row["ids"], row["entities"], row["relations"], by_words, not_found)
 
     def entities(self) -> list[dict[str, Any]]:

@@ -524,7 +524,7 @@ def test_the_pages_of_a_search_by_words_have_all_that_it_finds(mem: Memory, max_
 
 
 def test_a_search_by_words_that_does_not_look_at_all_hits_says_so(mem: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "MAX_WORD_HITS", 30)
+    monkeypatch.setattr(pages, "MAX_FOUND", 30)
     mem.create(*(entity(f"Person {number}", "likes tea") for number in range(60)))
     told = []
 
@@ -700,8 +700,28 @@ def test_in_a_large_namespace_parts_inside_of_words_are_found_where_no_word_begi
             assert found == containing, query
     mem.create(entity("Bergen"), entity("Heidelberg"))
     assert (mem.found("berg"), mem.found("delberg")) == (["Bergen"], ["Heidelberg"])
-    monkeypatch.setattr(pages, "MAX_SOUGHT_HITS", 1)  # too many to look at each
-    assert mem.found("berg") == ["Bergen", "Heidelberg"]
+
+
+@pytest.mark.parametrize("text", ["tea", "ea"])
+def test_a_search_in_a_large_namespace_gives_the_first_that_contain_a_text_and_says_so(
+    mem: Memory, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(pages, "MAX_WALKED_NODES", 1)
+    monkeypatch.setattr(pages, "MAX_FOUND", 30)
+    mem.create(*(entity(f"Person {number}", "likes tea") for number in range(60)), entity("Zed", "drinks teas"))
+    told = []
+
+    def read(cursor: str | None) -> EntityGraph:
+        page = Entities(mem.where).search(text, max_tokens=500, cursor=cursor)
+        told.append(page.left_out.get("hits"))
+        return page
+
+    entities, _, _ = _pages(read)
+    assert len(entities) == 30
+    assert set(told) == {"only the first 30 hits of this text are looked at: a longer one tells them apart"}
+    assert len(Entities(mem.where).search(text).entities) == 61
+    rare = Entities(mem.where).search(f"nks {text}" if text == "tea" else "nks t", max_tokens=500)
+    assert ([each.name for each in rare.entities], rare.left_out) == (["Zed"], {})
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
