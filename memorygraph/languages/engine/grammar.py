@@ -110,7 +110,8 @@ class Grammar:
         >>> GRAMMAR.words("Constant")
         ['true', 'false', 'null']
         """
-        return re.findall(r"\(\?:([a-z'|]++)\)", self.tokens[rule])[0].split("|")
+        words: str = re.findall(r"\(\?:([a-z'|]++)\)", self.tokens[rule])[0]
+        return words.split("|")
 
     def tokens_in(self, rule: str) -> list[Token]:
         """The tokens that a rule reads, and the rules it refers to, in the order of the grammar.
