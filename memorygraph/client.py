@@ -51,7 +51,6 @@ from memorygraph.messages.neo4j_storage import (
     MAX_CONVERSATIONS,
     ConversationInfo,
     count_stored_conversations,
-    drop_conversations,
     list_stored_conversations,
 )
 from memorygraph.messages.record import Client, record
@@ -1216,9 +1215,6 @@ class MemoryGraph:
             NotFoundError: there is no such namespace.
         """
         from memorygraph.messages.pending import PendingTranscripts
-        from memorygraph.messages.threads import drop_threads
-        from memorygraph.runtime.convo.store import drop_graphs
-        from memorygraph.runtime.runs import drop_runs
 
         dropped = Namespace(self.connection, name)
         held = find_namespace(dropped)
@@ -1229,10 +1225,6 @@ class MemoryGraph:
         transcripts = [ref.conversation for ref in PendingTranscripts(name).waiting()]
         clear_files(dropped, transcripts, [row["id"] for row in dropped.read("runs/run-ids")])
         recorder.forget_waiting()
-        drop_runs(dropped)
-        drop_graphs(dropped)
-        drop_threads(dropped)
-        drop_conversations(dropped)
         drop_namespace(dropped)
         return held
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
@@ -177,7 +178,9 @@ class SharedNeo4j:
 
 @cache
 def _driver(uri: str, auth: tuple[str, str] | None) -> neo4j.Driver:
-    return neo4j.GraphDatabase.driver(uri, auth=auth, max_connection_pool_size=1)
+    driver = neo4j.GraphDatabase.driver(uri, auth=auth, max_connection_pool_size=1)
+    atexit.register(driver.close)
+    return driver
 
 
 def _given() -> Address | None:

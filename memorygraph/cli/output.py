@@ -8,7 +8,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -145,7 +145,7 @@ def print_in_utf_8() -> None:
 
 def print_text(text: str, *, nl: bool = True) -> None:
     """A text on stdout: on a terminal without what that would obey, and otherwise as it is."""
-    with explaining_no_room(explain_full_stdout):
+    with explaining_full_stdout():
         # Without `color`, click takes escape sequences out of what does not go to a terminal.
         click.echo(plain(text) if sys.stdout.isatty() else text, nl=nl, color=True)
 
@@ -167,10 +167,14 @@ def explaining_no_room(explain: Callable[[str], str]) -> Iterator[None]:
         raise MemoryGraphError(explain(error.strerror or str(error))) from error
 
 
-def explain_full_stdout(reason: str) -> str:
-    """Say that stdout takes no more; what else would be printed is dropped."""
-    stop_printing()
-    return f"what is printed cannot be written to stdout: {reason}; what was stored by then stays"
+def explaining_full_stdout() -> AbstractContextManager[None]:
+    """Have a stdout that takes no more be explained; what else would be printed is dropped."""
+
+    def explain(reason: str) -> str:
+        stop_printing()
+        return f"what is printed cannot be written to stdout: {reason}; what was stored by then stays"
+
+    return explaining_no_room(explain)
 
 
 def explain_full_folder(reason: str) -> str:
@@ -449,7 +453,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     console = StdoutConsole()
     # Rich leaves out columns for which there is no room; so wide a table has lines that the terminal breaks.
     console.width = max(console.width, COLUMN_CHARACTERS * len(columns)) if console.is_terminal else MAX_LINE_CHARACTERS
-    with explaining_no_room(explain_full_stdout):
+    with explaining_full_stdout():
         console.print(table)
 
 

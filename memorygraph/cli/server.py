@@ -144,7 +144,7 @@ def doctor_command(context: click.Context, *, graph: bool, fix: bool) -> None:
         output.print_json({"ok": all_is_well, "findings": [asdict(finding) for finding in found + models]})
     else:
         for finding in found + models:
-            with output.explaining_no_room(output.explain_full_stdout):  # the mark has a colour on a terminal alone
+            with output.explaining_full_stdout():  # the mark has a colour on a terminal alone
                 click.echo(f"{mark_of(finding)} {finding.name:<15} {output.plain(finding.detail)}")
             if finding.next_step:
                 output.print_text(f"{'':21} -> {output.plain(finding.next_step)}")

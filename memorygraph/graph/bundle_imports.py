@@ -66,8 +66,9 @@ def import_bundle(
         verify_import(reader, unfinished)
         namespace.write(lambda transaction: _save(transaction, unfinished.program, lines + 1))
     namespace.repeat("bundles/forget-keys", limit=NODES_PER_TRANSACTION)
-    for migrate in _missing_migrations(reader):
-        migrate(namespace)
+    for migration, migrate in DATA_MIGRATIONS.items():
+        if migration not in reader.schema:
+            migrate(namespace)
     namespace.write(lambda transaction: end_import(transaction, unfinished))
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
@@ -96,10 +97,6 @@ def verify_import(reader: BundleReader, unfinished: UnfinishedImport) -> None:
             f"namespace `{reader.namespace}` was written to during the import, and is not what the bundle says; drop "
             "the namespace, and import the bundle while nothing else writes to it"
         )
-
-
-def _missing_migrations(reader: BundleReader) -> list[Callable[[Namespace], object]]:
-    return [migrate for name, migrate in DATA_MIGRATIONS.items() if name not in reader.schema]
 
 
 def begin_import(transaction: NamespaceTransaction, program: str) -> int:

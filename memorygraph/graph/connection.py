@@ -1,4 +1,4 @@
-"""The connection to Neo4j: queries in managed transactions, and the one place that knows its errors.
+"""The connection to Neo4j: queries in managed transactions.
 
 All sessions share the driver's bookmark manager, so that a read sees every earlier write of this connection. No call
 waits indefinitely on a silent server: opening, each silence and each read as a whole have a limit.
@@ -23,20 +23,19 @@ from urllib.parse import urlsplit
 import neo4j
 from neo4j import exceptions, graph
 
-from memorygraph.errors import (
-    ConflictError,
-    ConnectionError,
-    DatabaseUnavailableError,
-    LoginError,
-    MemoryGraphError,
-    QueryError,
-    RestartNeededError,
-    TooLargeError,
-    find_interrupt,
-    printable,
+from memorygraph.errors import ConnectionError, MemoryGraphError, QueryError, printable
+from memorygraph.graph.driver_errors import (
+    FailedWork,
+    checking_values,
+    code_of,
+    met_deletion,
+    raise_interrupt,
+    ran_out_of_time,
+    told_by_driver,
+    translate_in_doubt,
+    translating_errors,
 )
 from memorygraph.graph.driver_internals import (
-    UnprovenServer,
     bound_answer,
     bound_connections,
     close_when_stopped,
@@ -73,162 +72,18 @@ ENCRYPTED = {"bolt": "bolt+s", "neo4j": "neo4j+s", "http": "https"}
 Driver: TypeAlias = neo4j.Driver
 """What a caller may have made: only this room knows the library by its name."""
 
-DriverFailure: TypeAlias = exceptions.Neo4jError | exceptions.DriverError
-"""What the driver raises where the server or the way to it fails."""
-
 Result = TypeVar("Result")
 
-_UNREACHABLE = "is it running? `memorygraph doctor` checks the set-up; without NEO4J_URI memorygraph starts its own"
-
-_UNPROVEN = (
-    "what answers at this address did not prove that it is the server, so it was sent no login. If another program has "
-    "taken the port of the embedded Neo4j, `memorygraph up` starts that at another one: connect again. For a server of "
-    "NEO4J_URI, have its certificate trusted on this machine"
-)
-_RESTART_NEEDED = (
-    "Neo4j has stopped working, as it does when its disk is full: make room, then run `memorygraph up`, which starts "
-    "the embedded Neo4j again; a server of NEO4J_URI has to be started again where it runs"
-)
-_CHECK_LOGIN = "check NEO4J_USERNAME and NEO4J_PASSWORD"
 _EXPLAIN = "EXPLAIN\n"
-_UNKNOWN_OUTCOME = (
-    "Neo4j failed during a commit, and whether it was kept is not known: look before you run it again (a `load` can "
-    "simply be run again: what is stored already stays as it is)"
-)
-_TOO_LARGE = (
-    "this is too large for one transaction, which changed nothing: do it in parts. `load --batch 10000` loads a file "
-    "so, `delete ID --batch 10000` deletes a node with very many edges, and a query can take fewer rows at a time"
-)
 _CLOSED = (
     "the connection to Neo4j is closed, or the driver that it uses: nothing more can be asked through it. Connect "
     "again, and close a driver of your own after its last use"
 )
-_TOO_LONG = "it took longer than it may, and was ended"
 _TOO_BUSY = (
     "Neo4j did not answer in time, and not when it was asked again either: its machine has too much to do, or it has "
     "just been started. A moment later it may answer"
 )
-_UNAVAILABLE = (
-    "Neo4j runs, and its database has not started: for the embedded Neo4j, `memorygraph doctor` says why; for a server "
-    "of NEO4J_URI, its logs do, and a moment later it may have started"
-)
-
 _PLANNER_FAILURES = ("Neo.DatabaseError.Statement.", "Neo.DatabaseError.General.UnknownError")
-_ALWAYS = {f"Neo.ClientError.Statement.{kind}" for kind in ("ArgumentError", "ArithmeticError", "TypeError")}
-
-# The first class that an error is an instance of decides. A test holds this table against the driver's tree.
-_TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] = (
-    (exceptions.AuthError, LoginError, f"Neo4j refused the user name or the password: {_CHECK_LOGIN}"),
-    (exceptions.TokenExpired, ConnectionError, "the login to Neo4j has expired"),
-    (UnprovenServer, ConnectionError, _UNPROVEN),
-    (exceptions.ServiceUnavailable, ConnectionError, f"Neo4j cannot be reached: {_UNREACHABLE}"),
-    (exceptions.SessionExpired, ConnectionError, f"the connection to Neo4j was lost: {_UNREACHABLE}"),
-    (exceptions.ConfigurationError, ConnectionError, "this Neo4j address cannot be used"),
-    (exceptions.ConstraintError, ConflictError, "another write already owns this id"),
-    (exceptions.CypherSyntaxError, QueryError, "the Cypher is wrong"),
-    (exceptions.TransientError, ConflictError, "the database is too busy with other writes; try again"),
-    (exceptions.ClientError, QueryError, "Neo4j refused the query"),
-    (exceptions.DatabaseError, MemoryGraphError, "Neo4j failed"),
-    (exceptions.Neo4jError, MemoryGraphError, "Neo4j failed"),
-    (exceptions.DriverError, MemoryGraphError, "the Neo4j driver failed"),
-)
-
-
-def translate(error: Exception) -> MemoryGraphError:
-    """Translate an error of the driver into one of memorygraph."""
-    detail = getattr(error, "message", None) or str(error)
-    if needs_restart(error):
-        return RestartNeededError(f"{_RESTART_NEEDED} ({detail})")
-    if code_of(error).endswith(".DatabaseUnavailable"):
-        return DatabaseUnavailableError(f"{_UNAVAILABLE} ({detail})")
-    if ran_out_of_time(error):
-        return QueryError(f"{_TOO_LONG} ({detail})")
-    if "OutOfMemoryError" in code_of(error):
-        return TooLargeError(f"{_TOO_LARGE} ({detail})")
-    for kind, ours, meaning in _TRANSLATIONS:
-        if isinstance(error, kind):
-            return ours(f"{meaning} ({detail})")
-    return MemoryGraphError(f"Neo4j failed: {detail}")
-
-
-def needs_restart(error: Exception) -> bool:
-    """Tell whether a database has given up: it could not write its log, and refuses every transaction since then."""
-    has_given_up = code_of(error).endswith(".TransactionStartFailed") and "needs to be restarted" in str(error)
-    return has_given_up or code_of(error).endswith(".TransactionLogError")
-
-
-def ran_out_of_time(error: Exception) -> bool:
-    """Tell whether Neo4j has ended a transaction because its time was up."""
-    return code_of(error).startswith("Neo.ClientError.Transaction.TransactionTimedOut")
-
-
-def met_deletion(error: Exception) -> bool:
-    """Whether a query came upon what another transaction deletes; or its own, which fails each time."""
-    return code_of(error) == "Neo.ClientError.Statement.EntityNotFound"
-
-
-def told_by_driver(error: DriverFailure) -> DriverFailure:
-    """Return the cause of a result that has failed, whose own error has no code; any other error as it is.
-
-    A unit of work meets it in the rows of a query, and the end of its transaction in those that nobody has read.
-    """
-    cause = error.__cause__
-    return cause if isinstance(error, exceptions.ResultFailedError) and isinstance(cause, DriverFailure) else error
-
-
-def code_of(error: BaseException | None) -> str:
-    """Return the code that Neo4j gave an error, if it is one of Neo4j's."""
-    return getattr(error, "code", None) or ""
-
-
-def fails_always(error: QueryError) -> bool:
-    """Tell whether a query fails with its values whenever it runs, however well the server is."""
-    cause = error.__cause__
-    code = code_of(cause)
-    return isinstance(cause, (ValueError, TypeError, OverflowError)) or code in _ALWAYS or "OutOfMemoryError" in code
-
-
-def translate_in_doubt(error: Exception) -> ConnectionError:
-    """Translate the error of a write that may have been kept all the same."""
-    cause = error.__cause__ if isinstance(error, exceptions.IncompleteCommit) else error
-    reason = translate(cause) if isinstance(cause, DriverFailure) else cause
-    kind = RestartNeededError if isinstance(reason, RestartNeededError) else ConnectionError
-    return kind(f"{_UNKNOWN_OUTCOME}. {reason}" if reason else _UNKNOWN_OUTCOME, outcome_unknown=True)
-
-
-class _FailedWork(Exception):  # noqa: N818 - an envelope, not an error
-    """Carries an error of a unit of work past the driver, whose own errors can be of the same class."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    try:
-        yield
-    except _FailedWork as failed:
-        raise failed.error from failed.error.__cause__
-    except (exceptions.Neo4jError, exceptions.DriverError) as error:
-        told = told_by_driver(error)
-        raise translate(told) from told
-    except (OSError, ValueError) as error:  # a name that cannot be resolved, an address of no known scheme
-        raise ConnectionError(f"Neo4j cannot be reached: {error}; {_UNREACHABLE}") from error
-
-
-@contextmanager
-def _values_checked() -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, TypeError, OverflowError) as error:  # of the driver, which encodes the parameters
-        raise QueryError(f"a parameter has a value that Neo4j cannot hold: {error}") from error
-
-
-def raise_interrupt(error: Exception) -> None:
-    """Raise the Ctrl-C that an error of the driver came of: what the user has stopped is not tried again."""
-    stop = find_interrupt(error)
-    if stop is not None:
-        raise stop
 
 
 class Abandon(Exception):  # noqa: N818 - control flow, not an error
@@ -264,7 +119,7 @@ class Transaction:
             yield started[0], list(_rows(started[1]))
 
     def _start(self, query: Query) -> neo4j.Result:
-        with _values_checked():
+        with checking_values():
             return self._transaction.run(query.text, dict(query.parameters))
 
 
@@ -331,7 +186,7 @@ def _make_driver(
         **(pinned if certificate else {}),
         **given,
     }
-    with _translated():
+    with translating_errors():
         driver = neo4j.GraphDatabase.driver(uri, auth=auth, **options)
     bound_connections(driver, OPENING_SECONDS, SILENCE_SECONDS)
     return driver
@@ -382,7 +237,7 @@ class Connection:
             else _require_driver(server)
         )
         try:
-            with _translated(), self._session(neo4j.READ_ACCESS):
+            with translating_errors(), self._session(neo4j.READ_ACCESS):
                 address = self._driver.get_server_info().address
             if database is None and isinstance(self._driver, neo4j.Neo4jDriver):
                 self._home = self._ask_anything(neo4j.READ_ACCESS).database
@@ -414,7 +269,7 @@ class Connection:
                 # Connect first: part of the answer arrives while the query is sent.
                 connect(session, neo4j.READ_ACCESS)
                 with bound_answer(session, seconds + ANSWER_SECONDS):
-                    with _values_checked():
+                    with checking_values():
                         # A transaction of its own, whose end takes no round trip.
                         result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
                     return list(_rows(result))
@@ -427,7 +282,7 @@ class Connection:
         return Answering(str(reads.address), str(writes.address), reads.agent)
 
     def _ask_anything(self, access: str) -> neo4j.ResultSummary:
-        with _translated(), self._session(access) as session:
+        with translating_errors(), self._session(access) as session:
             return session.run(neo4j.Query(CYPHER["read/answers"]().text)).consume()
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
@@ -443,7 +298,7 @@ class Connection:
         `typed` leaves the values as the driver has them: points and durations stay what they are. It is not retried
         when the connection breaks: some of its rows were already yielded.
         """
-        with _translated(), self._transaction(neo4j.READ_ACCESS, seconds) as transaction:
+        with translating_errors(), self._transaction(neo4j.READ_ACCESS, seconds) as transaction:
             yield from Transaction(transaction).rows(query, typed=typed)
 
     def write(
@@ -475,7 +330,7 @@ class Connection:
         deadline = math.inf
         in_doubt = False  # whether one of the attempts may have been committed
         for attempt in itertools.count():
-            with _translated():
+            with translating_errors():
                 try:
                     return once()
                 except ConnectionError as closed:  # by another thread, since the last attempt
@@ -512,7 +367,7 @@ class Connection:
                 transaction.rollback()
                 return cast(Result, abandoned.value)
             except (OSError, ValueError) as error:  # of `work`: the driver's own mean an address that is not found
-                raise _FailedWork(error) from error
+                raise FailedWork(error) from error
             if access == neo4j.WRITE_ACCESS:
                 require_wanted()  # the last moment at which giving it up leaves nothing behind
             try:
@@ -553,7 +408,7 @@ class Connection:
             with self._session(neo4j.READ_ACCESS) as session:
                 connect(session, neo4j.READ_ACCESS)
                 with bound_answer(session, READ_SECONDS + ANSWER_SECONDS):
-                    with _values_checked():
+                    with checking_values():
                         explained = neo4j.Query(_EXPLAIN + query.text, timeout=READ_SECONDS)
                         result = session.run(explained, dict(query.parameters))
                     return result.consume()

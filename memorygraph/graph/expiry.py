@@ -13,7 +13,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -62,8 +61,7 @@ class ExpiryGate:
         """Ask the database what has expired, remove that, and note when to ask again."""
         asked = time.monotonic()
         while (left := read_seconds_left(namespace)) <= 0:
-            with suppress(NotFoundError):  # the namespace was dropped meanwhile, and nothing in it is left
-                remove_some_expired(namespace, self.clear)
+            remove_some_expired(namespace, self.clear)
             asked = time.monotonic()
         if len(self._look_again) >= MAX_NAMESPACES:
             self._look_again.clear()
@@ -79,7 +77,10 @@ def read_seconds_left(namespace: Namespace) -> float:
 def remove_some_expired(namespace: Namespace, clear: ClearFiles, *, dry_run: bool = False) -> Forgotten:
     """Forget as much of what has expired as fits one list; a dry run looks at all of it, and changes nothing."""
     own = replace(namespace, ungated=True)
-    return forget_for_good(own, "expired", "", dry_run=dry_run, clear=partial(clear, own))
+    try:
+        return forget_for_good(own, "expired", "", dry_run=dry_run, clear=partial(clear, own))
+    except NotFoundError:  # the namespace was dropped meanwhile, and nothing in it is left
+        return Forgotten("expired", {}, {}, 0, dry_run)
 
 
 def purge_expired(namespace: Namespace, clear: ClearFiles, *, dry_run: bool = False) -> Forgotten:
@@ -91,8 +92,7 @@ def purge_expired(namespace: Namespace, clear: ClearFiles, *, dry_run: bool = Fa
         went.update(planned.went)
         stayed.update(planned.stayed)
     while not dry_run and read_seconds_left(own) <= 0:
-        with suppress(NotFoundError):
-            remove_some_expired(own, clear)
+        remove_some_expired(own, clear)
     records = own.read("expiry/unreported")
     for record in records:
         went.update(read_counts(record["went"]))

@@ -154,8 +154,8 @@ class ProgramPlan:
         """Refuse what a transaction has no room for, before anything is written."""
         if self._memory is None and len(self._program.statements) < MIN_LARGE_STATEMENTS:
             # A few statements are large only where many edges go with the nodes that they delete.
-            deleted = [each.id for each in self._program.statements if isinstance(each, Deletion)]
-            edges, _ = count_edges_at(transaction, [each for each in deleted if each in stored.nodes])
+            deletions = (each for each in self._program.statements if isinstance(each, Deletion))
+            edges, _ = count_edges_at(transaction, [each.id for each in deletions if each.id in stored.nodes])
             if edges >= MIN_LARGE_EDGES:
                 self._memory = read_memory_limit(self._loader.namespace.connection)
         if self._memory is not None:

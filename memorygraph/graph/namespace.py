@@ -15,6 +15,7 @@ from memorygraph.query import Query
 
 IDS_PER_QUERY = 10_000
 NODES_PER_TRANSACTION = 10_000
+OTHERS_PER_TRANSACTION = 5_000
 FORMERS_PER_TRANSACTION = 10_000
 ALL_REVISIONS = 1 << 53
 UNCOMPACTED = "memorygraph: these files may still hold something that was forgotten since they were made or copied"
@@ -24,7 +25,7 @@ Where such a record goes with its namespace, it stands in the nodes of the schem
 as plain bytes.
 """
 
-_PAGES_OF_OTHER_PARTS = ("runs/drop-runs", "convo/drop-graphs", "threads/drop", "messages/drop-conversations")
+_DROPS_OF_OTHER_PARTS = ("runs/drop-runs", "convo/drop-graphs", "threads/drop", "messages/drop-conversations")
 
 Result = TypeVar("Result")
 Row = TypeVar("Row")
@@ -274,8 +275,20 @@ def begin_drop(namespace: Namespace) -> None:
     namespace.write(work)
 
 
+def drop_other_parts(transaction: NamespaceTransaction) -> int:
+    """Delete as much as fits one transaction of what is no graph, and return how many: 0 when nothing is left.
+
+    These are the runs, programs, threads and conversations, with all that belongs to them.
+    """
+    for drop in _DROPS_OF_OTHER_PARTS:
+        [row] = transaction.run(drop, limit=OTHERS_PER_TRANSACTION)
+        if row["deleted"]:
+            return int(row["deleted"])
+    return 0
+
+
 def drop_namespace(namespace: Namespace) -> None:
-    """Delete a namespace with its nodes, edges, loads and history, and what others say and run in it meanwhile."""
+    """Delete a namespace with all that it holds, and what others say and run in it meanwhile."""
 
     def work(transaction: NamespaceTransaction) -> int:
         elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
@@ -285,13 +298,14 @@ def drop_namespace(namespace: Namespace) -> None:
             deleted = row["deleted"]
         if not deleted:
             transaction.run("namespaces/keep-mark", mark=UNCOMPACTED)
-            pages = [transaction.run(page, limit=NODES_PER_TRANSACTION) for page in _PAGES_OF_OTHER_PARTS]
-            deleted = sum(row["deleted"] for [row] in pages)
+            deleted = drop_other_parts(transaction)
         if not deleted:  # the transaction holds the namespace's lock: nothing is left
             transaction.run("namespaces/drop-namespace-records")
         return deleted
 
     # Several transactions; a drop that was interrupted is finished by dropping again.
+    while namespace.write(drop_other_parts):
+        pass
     while namespace.write(work):
         pass
 

@@ -38,7 +38,6 @@ MOVED_EDGE_BYTES = 12_600
 DELETED_NODE_BYTES = 9_200
 DELETED_EDGE_BYTES = 9_500  # 60,200 that go with their node fit into 600 MiB, and 66,000 do not
 
-SIZED = (NodeDeclaration, EdgeDeclaration, Deletion)
 _SIZE = re.compile(r"(?P<number>[\d.]+)(?P<unit>[KMGT]?)i?B")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -135,8 +134,7 @@ def find_most(changes: Changes, edges: int) -> int:
 def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
     """Find what a program writes, given what is stored of its ids."""
     changes = Changes(0, [], [], [], [])
-    # A kind of statement that the cases below do not know counts as the smallest change.
-    certain = NEW_NODE_BYTES * sum(not isinstance(each, SIZED) for each in program.statements)
+    certain = 0
     declared: set[str] = set()
     for statement in program.statements:
         match statement:
@@ -144,23 +142,26 @@ def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
                 continue
             case NodeDeclaration(node_id=node):
                 declared.add(node)
-                certain += 0 if node in stored.nodes else NEW_NODE_BYTES
                 if node in stored.nodes:
                     changes.nodes.append(row_of(statement, node, "name", "data"))
+                else:
+                    certain += NEW_NODE_BYTES
             case EdgeDeclaration(edge_id=edge):
                 declared.add(edge)
                 ends = stored.edges.get(edge)
-                if ends is None:
-                    certain += NEW_EDGE_BYTES
-                elif (statement.from_node or ends[0], statement.to_node or ends[1]) != ends:
-                    certain += MOVED_EDGE_BYTES
-                else:
+                if ends is not None and (statement.from_node or ends[0], statement.to_node or ends[1]) == ends:
                     changes.edges.append(row_of(statement, edge, "verb", "weight"))
+                else:
+                    certain += NEW_EDGE_BYTES if ends is None else MOVED_EDGE_BYTES
             case Deletion(id=identifier) if identifier in stored.edges:
                 changes.deleted_edges.append(identifier)
             case Deletion(id=identifier) if identifier in stored.nodes:
                 certain += DELETED_NODE_BYTES
                 changes.deleted_nodes.append(identifier)
+            case Deletion():
+                pass
+            case _:  # a kind of statement that is not known here counts as the smallest change
+                certain += NEW_NODE_BYTES
     return changes._replace(certain=certain)
 
 

@@ -132,7 +132,9 @@ class BoundedConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self.open_connections.remove(self, self._network)
-        self._cancel_timers()
+        for timer in (self._reading, self._writing):
+            if timer is not None:
+                timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -167,11 +169,6 @@ class BoundedConnection(H11Protocol):
         if awaited is not None:
             seconds = HEADER_S if awaited is h11.IDLE else BODY_S
             self._reading = self.loop.call_later(seconds, self.transport.abort)
-
-    def _cancel_timers(self) -> None:
-        for timer in (self._reading, self._writing):
-            if timer is not None:
-                timer.cancel()
 
 
 def bounded_connections(limits: ConnectionLimits) -> type[BoundedConnection]:

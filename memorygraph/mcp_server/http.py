@@ -119,16 +119,14 @@ class _HostGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            scope = {**scope, "headers": [_in_lower_case(*header) for header in scope["headers"]]}
+            given = scope["headers"]
+            headers = [(name, value.lower() if name in {b"host", b"origin"} else value) for name, value in given]
+            scope = {**scope, "headers": headers}
             refusal = await self._check.validate_request(Request(scope))
             if refusal is not None:
                 await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
-
-
-def _in_lower_case(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    return name, value.lower() if name in {b"host", b"origin"} else value
 
 
 def allowed_from(host: str, port: int, hosts: Iterable[str] = ()) -> TransportSecuritySettings:

@@ -128,15 +128,10 @@ def new_server(
         if hasattr(made, "get_tool_input_schema"):
             made.get_tool_input_schema = find_schema
         return cast("Server[Any]", made)
-    server: Server[Any] = _class_of_version_1(base)(name, version=about["version"], instructions=about["instructions"])
-    _add_handlers(server, handlers)
-    return server
-
-
-def _add_handlers(server: Any, handlers: Mapping[str, Handler]) -> None:
-    """Add the handlers to a server of version 1."""
+    server: Any = _class_of_version_1(base)(name, version=about["version"], instructions=about["instructions"])
     for request, kind in _REQUESTS_OF_VERSION_1.items():
         server.request_handlers[getattr(types, kind)] = _adapted(server, handlers[request])
+    return cast("Server[Any]", server)
 
 
 def _adapted(server: Any, handler: Handler) -> Callable[[Any], Awaitable[Any]]:

@@ -19,6 +19,7 @@ from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import parse
 from memorygraph.llm.uris import open_model
+from memorygraph.memory.prompt_texts import count_units
 from memorygraph.memory.prompts import (
     ANSWER_MESSAGE,
     CHAT,
@@ -28,7 +29,7 @@ from memorygraph.memory.prompts import (
     read_corrected_answer,
     without_programs,
 )
-from memorygraph.memory.recall import RecallHit, count_units
+from memorygraph.memory.recall import RecallHit
 from memorygraph.memory.remember import (
     ATTEMPTS,
     BUDGET,

@@ -104,7 +104,7 @@ class EntityPlan:
         new = False
         if name in self.ids:
             new = self._opened.arrivals.get(self.ids[name]) == self._opened.place(index)
-        elif not distinguish_case and (like := self._find_alike(name)):
+        elif not distinguish_case and (like := self._opened.alike.get(name) or self._like.get(name.lower())):
             self.ids[name] = like.id
             self._meant[name] = like.name
         else:
@@ -121,9 +121,6 @@ class EntityPlan:
         self._used.add(identifier)
         parts = parts_of_properties({"name": name})
         self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "index": index, **parts})
-
-    def _find_alike(self, name: str) -> LikeNamed | None:
-        return self._opened.alike.get(name) or self._like.get(name.lower())
 
     def did_you_mean(self, name: str) -> str | None:
         """The entity that an added name stands for in another case, if nothing has the name itself."""

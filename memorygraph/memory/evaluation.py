@@ -23,7 +23,6 @@ from memorygraph.memory.datasets import DATASETS, Dataset, DatasetName, Evidence
 from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.messages.indexing import date_messages
-from memorygraph.messages.neo4j_storage import drop_conversations
 from memorygraph.messages.stored_conversations import open_conversation
 from memorygraph.word_parts import parts_of_properties
 
@@ -148,7 +147,6 @@ class RecallEvaluator:
             turn_ids = {id_: turn.id for turn, id_ in zip(turns, ids, strict=True)}
             yield StoredConversation(namespace, document, turn_ids)
         finally:
-            drop_conversations(namespace)
             drop_namespace(namespace)
 
     def store_facts(self, namespace: Namespace, document: Any, messages: Mapping[str, str]) -> None:

@@ -162,10 +162,9 @@ class Items:
 
     def get(self, addresses: Iterable[ItemKey]) -> dict[ItemKey, StoredItem]:
         """Fetch items; those that are not there are left out."""
-        return {item.address: item for item in self._get_ids([address.id for address in addresses])}
-
-    def _get_ids(self, ids: Sequence[str]) -> Iterator[StoredItem]:
-        return map(StoredItem.of, self.namespace.read("items/get", ids=list(ids)) if ids else ())
+        ids = [address.id for address in addresses]
+        rows = self.namespace.read("items/get", ids=ids) if ids else ()
+        return {item.address: item for item in map(StoredItem.of, rows)}
 
     def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> Iterator[StoredItem]:
         """Yield the items of a shelf and of those inside it, in the order of their shelves and keys."""

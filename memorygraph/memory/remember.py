@@ -24,6 +24,7 @@ from memorygraph.languages.contextscript import print_contextscript
 from memorygraph.llm.completion import Completion, WireMessage, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import open_model
+from memorygraph.memory.prompt_texts import number_items
 from memorygraph.memory.prompts import (
     LANGUAGE,
     REMEMBER,
@@ -33,7 +34,7 @@ from memorygraph.memory.prompts import (
     explain_unfinished,
     read_program_answer,
 )
-from memorygraph.memory.recall import RecallHit, number_items
+from memorygraph.memory.recall import RecallHit
 from memorygraph.memory.shown import REFUSED, ShownMemory, Wish, find_alike_nodes, read_stored, show_memory
 from memorygraph.memory.vectors import Embedder
 from memorygraph.messages.calls import without_secrets

@@ -26,7 +26,8 @@ from memorygraph.languages.contextscript import (
     NodeDeclaration,
     print_statement,
 )
-from memorygraph.memory.recall import OBSERVED, PromptText, RecallHit, fit_texts, recall_hits
+from memorygraph.memory.prompt_texts import PromptText, fit_texts
+from memorygraph.memory.recall import OBSERVED, RecallHit, recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.sentences import count_of
 

@@ -63,11 +63,6 @@ def count_stored_conversations(namespace: Namespace, *, after: str = "", contain
     return int(row["conversations"])
 
 
-def drop_conversations(namespace: Namespace) -> None:
-    """Delete every conversation of a namespace with all its versions and messages, in several transactions."""
-    namespace.repeat("messages/drop-conversations", limit=MAX_ROWS_PER_QUERY)
-
-
 class Neo4jStorage:
     """One conversation of a namespace in Neo4j; recall finds its messages, unless it is not `recalled`."""
 

@@ -20,7 +20,7 @@ from threading import Event, Lock, Thread
 from typing import Any
 
 from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError, QueryError
-from memorygraph.graph.connection import fails_always
+from memorygraph.graph.driver_errors import fails_always
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER

@@ -337,11 +337,6 @@ class Threads:
             self.namespace.write(lambda transaction, page=page: _delete_states(transaction, page))  # type: ignore[misc]
 
 
-def drop_threads(namespace: Namespace) -> None:
-    """Delete every thread of a namespace, in several transactions; its messages are those of `drop_conversations`."""
-    namespace.repeat("threads/drop", limit=MAX_VALUES_PER_QUERY)
-
-
 def _write_row(key: StateKey, write: ThreadWrite) -> dict[str, Any]:
     properties = asdict(write)
     replaced = properties.pop("replaced")

@@ -23,7 +23,6 @@ from memorygraph.messages.recorder import RecordWarning
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.sentences import Sentence, count_of
 
-RUNS_PER_TRANSACTION = 5000
 LAST = "last"
 """In place of the id of a run: the latest; of a program, its latest; to go on with, the latest that was interrupted."""
 
@@ -244,11 +243,6 @@ def is_forgotten(namespace: Namespace, run: str) -> bool:
         return not namespace.read("runs/stored", id=run)
     except MemoryGraphError:  # what is recorded waits until the database answers
         return False
-
-
-def drop_runs(namespace: Namespace) -> None:
-    """Delete every run of a namespace, in several transactions."""
-    namespace.repeat("runs/drop-runs", limit=RUNS_PER_TRANSACTION)
 
 
 def stored_properties(properties: dict[str, Any]) -> dict[str, Any]:

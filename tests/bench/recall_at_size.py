@@ -20,7 +20,6 @@ from typing import Any
 
 from memorygraph import MemoryGraph
 from memorygraph.memory.recall import recall_hits
-from memorygraph.messages.neo4j_storage import drop_conversations
 from memorygraph.query import Query
 from tests.bench.recall import DIMENSIONS, VECTOR_ALONE, Known, WordVectors, milliseconds
 
@@ -116,7 +115,6 @@ def main() -> None:
             measure(graph, vectors, options.rounds, chance)
         finally:
             if not options.keep:
-                drop_conversations(graph.scope)
                 graph.drop_namespace(graph.namespace)
 
 

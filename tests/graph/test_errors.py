@@ -9,7 +9,8 @@ import pytest
 from neo4j import exceptions
 
 from memorygraph.errors import ConflictError, ConnectionError, LoginError, MemoryGraphError, QueryError
-from memorygraph.graph.connection import Connection, UnencryptedWarning, translate
+from memorygraph.graph.connection import Connection, UnencryptedWarning
+from memorygraph.graph.driver_errors import translate
 
 _CLASSES = [
     member

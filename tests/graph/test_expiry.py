@@ -21,7 +21,6 @@ from memorygraph.graph.expiry import Expiry, ExpiryGate
 from memorygraph.graph.namespace import NamespaceTransaction, drop_namespace
 from memorygraph.memory.items import ItemKey, Items, ItemWrites
 from memorygraph.memory.values import Entity
-from memorygraph.messages.neo4j_storage import drop_conversations
 from memorygraph.query import Query
 from tests.examples import mostly_slow
 from tests.graph.test_forgetting import ALL_OF_IT, contents_with
@@ -400,8 +399,7 @@ def drop_before_the_next_piece(graph: MemoryGraph, monkeypatch: pytest.MonkeyPat
     piece = forgetting.forget_next
 
     def after_a_drop(*list_: Any) -> bool:
-        for drop in (drop_conversations, drop_namespace):
-            drop(replace(graph.scope, ungated=True))
+        drop_namespace(replace(graph.scope, ungated=True))
         return piece(*list_)
 
     monkeypatch.setattr(forgetting, "forget_next", after_a_drop)

@@ -13,8 +13,9 @@ from typing import Any, cast
 
 import pytest
 
-from memorygraph import MemoryGraph, NotFoundError, client
+from memorygraph import MemoryGraph, NotFoundError
 from memorygraph.graph import forgetting
+from memorygraph.graph import namespace as namespaces
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.invariants import Examination
 from memorygraph.graph.namespace import (
@@ -24,9 +25,9 @@ from memorygraph.graph.namespace import (
     NamespaceTransaction,
     begin_drop,
     drop_namespace,
+    drop_other_parts,
 )
 from memorygraph.memory.values import Entity
-from memorygraph.messages.neo4j_storage import drop_conversations
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.journal import Journal
@@ -113,15 +114,35 @@ def test_a_drop_leaves_nothing_in_files_of_this_machine(
 def test_a_drop_leaves_nothing_of_what_others_say_and_run_meanwhile(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def drop_after_others(dropped: Namespace) -> None:
-        graph.messages("late").append({"role": "user", "content": "said while the nodes are deleted"})
-        graph.run(CONVO, language="convo")
-        graph.query("CREATE (:Thread {namespace: $namespace, id: 'late'})", write=True)
-        drop_namespace(dropped)
+    def drop_before_others(transaction: NamespaceTransaction) -> int:
+        deleted = drop_other_parts(transaction)
+        if not deleted:
+            monkeypatch.undo()
+            graph.messages("late").append({"role": "user", "content": "said while the nodes are deleted"})
+            graph.run(CONVO, language="convo")
+            graph.query("CREATE (:Thread {namespace: $namespace, id: 'late'})", write=True)
+        return deleted
 
-    monkeypatch.setattr(client, "drop_namespace", drop_after_others)
+    monkeypatch.setattr(namespaces, "drop_other_parts", drop_before_others)
     graph.load('Node(node_id="a", name="A", data="");')
     graph.drop_namespace(graph.namespace)
+    assert graph.query(LEFT) == []
+
+
+def test_no_transaction_of_a_drop_deletes_more_than_fits_one(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(graph)
+    deleted: list[int] = []
+
+    def write(part: Callable[[NamespaceTransaction], int]) -> int:
+        deleted.append(graph.scope.write(part))
+        return deleted[-1]
+
+    for limit in ("NODES_PER_TRANSACTION", "OTHERS_PER_TRANSACTION", "FORMERS_PER_TRANSACTION"):
+        monkeypatch.setattr(namespaces, limit, 2)
+    drop_namespace(cast("Namespace", SimpleNamespace(write=write)))
+    assert max(deleted) == 2
     assert graph.query(LEFT) == []
 
 
@@ -129,7 +150,7 @@ def test_a_drop_leaves_nothing_of_what_others_say_and_run_meanwhile(
 def test_a_drop_that_was_interrupted_is_listed_and_finished_by_dropping_again(graph: MemoryGraph) -> None:
     fill(graph)
     begin_drop(graph.scope)
-    drop_conversations(graph.scope)
+    graph.scope.repeat("messages/drop-conversations", limit=100)
     half = info_of(graph)
     assert (half.dropping, half.conversations, half.nodes > 0) == (True, 0, True)
     assert f"namespaces drop {graph.namespace} --yes` finishes it" in memorygraph("namespaces", "list").stderr

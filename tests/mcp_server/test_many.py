@@ -145,6 +145,18 @@ def home(tmp_path: Path) -> Iterator[Path]:
     EmbeddedServer(home).down()
 
 
+async def read_until_answered(client: Client) -> None:
+    """Read the graph; a server whose Neo4j is starting says so within two seconds, and when to try again."""
+    while True:
+        asked = time.monotonic()
+        read = await client.call_tool("read_graph", {})
+        print(f"answered after {time.monotonic() - asked:.1f} s, with a patience of {PATIENCE_S} s")
+        if not read.is_error:
+            return
+        assert "try again in" in text_of(read)
+        await anyio.sleep(1)
+
+
 def _environment(**given: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
     return {**kept, **given}
@@ -158,8 +170,7 @@ def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: 
 
     async def begin(name: str) -> None:
         async with started_in(environment, "shared") as client:
-            while "Neo4j is starting" in text_of(await client.call_tool("read_graph", {})):
-                await anyio.sleep(1)  # it says so within two seconds, and when to try again
+            await read_until_answered(client)
             await _create(client, _entity(name))
             await call(client, "add_observations", observations=[{"entityName": name, "contents": ["and again"]}])
 
@@ -217,21 +228,9 @@ def test_who_only_checks_programs_starts_no_neo4j_and_the_first_other_call_does_
             assert checked.structured_content == {"errors": []}
         assert {path.name for path in home.iterdir()} == before
         async with started_in(_environment(MEMORYGRAPH_HOME=str(home)), "lazy") as client:
-            while "Neo4j is starting" in text_of(read := await client.call_tool("read_graph", {})):
-                await anyio.sleep(1)
-            assert not read.is_error
+            await read_until_answered(client)
             assert await anyio.to_thread.run_sync(EmbeddedServer(home).down)
             await read_until_answered(client)
-
-    async def read_until_answered(client: Client) -> None:
-        while True:
-            asked = time.monotonic()
-            read = await client.call_tool("read_graph", {})
-            print(f"answered after {time.monotonic() - asked:.1f} s, with a patience of {PATIENCE_S} s")
-            if not read.is_error:
-                return
-            assert "try again in" in text_of(read)
-            await anyio.sleep(1)
 
     run(work)
     assert EmbeddedServer(home).status().running

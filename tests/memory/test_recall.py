@@ -23,6 +23,7 @@ from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
 from memorygraph.llm.model import OpenAIModel
+from memorygraph.memory.prompt_texts import PromptText, fit_texts, render_items
 from memorygraph.memory.recall import (
     EDGE,
     FAN,
@@ -30,14 +31,11 @@ from memorygraph.memory.recall import (
     LEARNT,
     NEAR,
     RANK_CONSTANT,
-    PromptText,
     Recalled,
     RecallHit,
-    fit_texts,
     heaviest_verb,
     recall_hits,
     recall_query,
-    render_items,
     spread_hits,
 )
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing

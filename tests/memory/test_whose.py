@@ -18,7 +18,8 @@ from memorygraph.context.rendering import render
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge
-from memorygraph.memory.recall import Recalled, RecallHit, render_items
+from memorygraph.memory.prompt_texts import render_items
+from memorygraph.memory.recall import Recalled, RecallHit
 from memorygraph.memory.shown import print_element, show_memory
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.runtime.memories import open_memory

@@ -23,12 +23,13 @@ from memorygraph.compiler.pete.goals import Goal, RuleGoals, Term
 from memorygraph.compiler.pete.state import MAX_KEY, Asked, Bound, Known, Open, parts_of
 from memorygraph.errors import Span
 from memorygraph.languages.pete import syntax
+from memorygraph.languages.pete.items import NAME_PATTERN
 from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
 from memorygraph.word_parts import parts_of_properties
 
 _FIELD = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,99})\s*:\s*(.*)", re.DOTALL)
-_REPORT = re.compile(r"\s*([A-Za-z][A-Za-z0-9_]*)\s*(.*)", re.DOTALL)
+_REPORT = re.compile(rf"\s*({NAME_PATTERN})\s*(.*)", re.DOTALL)
 
 
 class Compiler:

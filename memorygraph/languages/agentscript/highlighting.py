@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from memorygraph.languages.agentscript.body import TYPES
-from memorygraph.languages.agentscript.names import CONFIGS, GRAMMAR, KEYWORDS, KINDS
+from memorygraph.languages.agentscript.names import CONFIGS, GRAMMAR, KEYWORDS
 from memorygraph.languages.engine.highlighting import ColourRule, Highlighting, Region, one_of, quoted_region
 
 LETTERS = "A-Za-z0-9_-"
-CONSTANTS = ("true", "false", "none")
-IMPORTED = KINDS.keys() & {"tool", "llm", "file", "agent", "memory"}
+CONSTANTS = GRAMMAR.words("Variable")  # those that no variable is called
+IMPORTED = GRAMMAR.words("Kind")
 
 HIGHLIGHTING: Highlighting = {
     "root": Region(

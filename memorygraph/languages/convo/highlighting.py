@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memorygraph.languages.convo.reading import BUILT_IN
+from memorygraph.languages.convo.reading import BUILT_IN, GRAMMAR
 from memorygraph.languages.convo.syntax import CODE_ROLES, EXPRESSION_TAGS
 from memorygraph.languages.engine.highlighting import ColourRule, Highlighting, Region, one_of, quoted_region
 
 LETTERS = "A-Za-z0-9_"
-CONSTANTS = ("true", "false", "null", "undefined")
+CONSTANTS = GRAMMAR.words("ConstantName")
 
 _HEAD = r"^([ \t]*>[ \t]*)"
 _INSERTION = ColourRule(r"\{\{", "operator", "insertion")

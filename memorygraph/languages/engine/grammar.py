@@ -103,6 +103,16 @@ class Grammar:
         """The regular expression of a rule that is one."""
         return compile_pattern(self.tokens[rule], re.MULTILINE)
 
+    def words(self, rule: str) -> list[str]:
+        """The words that a rule lists which is a regular expression: its first group of nothing else.
+
+        >>> from memorygraph.languages.pete.items import GRAMMAR
+        >>> GRAMMAR.words("Constant")
+        ['true', 'false', 'null']
+        """
+        words: str = re.findall(r"\(\?:([a-z'|]++)\)", self.tokens[rule])[0]
+        return words.split("|")
+
     def tokens_in(self, rule: str) -> list[Token]:
         """The tokens that a rule reads, and the rules it refers to, in the order of the grammar.
 

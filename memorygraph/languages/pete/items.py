@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,10 +16,10 @@ GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Item")
 MACHINE = Machine(GRAMMAR.rules, GRAMMAR.layout)
 # The words that each of these rules of the grammar lists; those of a name are no names.
 WORDS: Mapping[str, list[str]] = {
-    rule: re.findall(r"\(\?:([a-z'|]++)\)", GRAMMAR.tokens[rule])[0].split("|")
-    for rule in ("Identifier", "Negator", "Conjunction", "Constant")
+    rule: GRAMMAR.words(rule) for rule in ("Identifier", "Negator", "Conjunction", "Constant")
 }
 RESERVED = frozenset(WORDS["Identifier"])
+NAME_PATTERN = "[A-Za-z][A-Za-z0-9_]*"  # of an identifier that is not reserved
 
 MAX_ADDRESS = 18  # digits; a longer number is no address of ours
 MAX_NESTING = 100  # levels of brackets in a value, and of `that` in a predication

@@ -49,7 +49,6 @@ from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import to_plain
 from memorygraph.runtime.runs import RunWriter, is_forgotten, stored_properties, typed_property
 
-DELETED_AT_ONCE = 5000
 MAX_MISSED_SHARE = 0.25  # how many calls the stored state of a step may miss, for each that it has
 DONE = "done"
 RUNNING = (
@@ -382,8 +381,3 @@ def find_latest_run(namespace: Namespace, source: Source) -> str:
     if not rows:
         raise NotFoundError(f"no run of this program, as it is now, is stored in namespace `{namespace}`")
     return str(rows[0]["id"])
-
-
-def drop_graphs(namespace: Namespace) -> None:
-    """Delete every graph and every step of a namespace, in several transactions."""
-    namespace.repeat("convo/drop-graphs", limit=DELETED_AT_ONCE)

@@ -74,10 +74,10 @@ def read_envelopes(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
         kept = parse_envelope(line)
         if kept is not None:
             yield kept
-        elif line.endswith(b"\n") and line.strip():
-            raise MemoryGraphError(f"line {number} of the file is no record in its envelope; repair or remove it")
         if not line.endswith(b"\n"):
             return  # a file goes on giving lines after its end: the rest of this one, if it is being written
+        if kept is None and line.strip():
+            raise MemoryGraphError(f"line {number} of the file is no record in its envelope; repair or remove it")
 
 
 def parse_envelope(line: bytes) -> dict[str, Any] | None:

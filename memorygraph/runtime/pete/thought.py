@@ -16,7 +16,7 @@ from typing import Any, Self
 from memorygraph.budget import Budget
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, Problem
 from memorygraph.graph.namespace import Namespace
-from memorygraph.languages.pete.items import RESERVED
+from memorygraph.languages.pete.items import NAME_PATTERN, RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.limits import budget_of_run
 from memorygraph.llm.model import grammar_field
@@ -31,8 +31,6 @@ from memorygraph.runtime.pete.views import View, view
 BUDGET = Budget.parse("12k")
 ATTEMPTS = 3
 VIEWS = "view"  # the faculty with which the model asks for what is out of its view
-
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
@@ -334,7 +332,7 @@ def indent(piece: Piece, depth: int) -> Piece:
 
 def require_name(name: str, what: str, otherwise: str = "") -> None:
     """Refuse a name that PETE cannot write, or that means something else in it."""
-    if not NAME.fullmatch(name):
+    if not re.fullmatch(NAME_PATTERN, name):
         raise MemoryGraphError(f"{what} named by letters, digits and `_`{otherwise}, and this is {name!r}")
     if name in RESERVED:
         raise MemoryGraphError(f"{what} named by a word that means nothing else, and `{name}` is reserved")
