@@ -65,7 +65,8 @@ class ExpiryGate:
             asked = time.monotonic()
         if len(self._look_again) >= MAX_NAMESPACES:
             self._look_again.clear()
-        self._look_again[namespace.name] = asked + min(left, LOOK_SECONDS)
+        # The database tells whole milliseconds: what it says is left can be one too many.
+        self._look_again[namespace.name] = asked + min(left - 0.001, LOOK_SECONDS)
 
 
 def read_seconds_left(namespace: Namespace) -> float:
