@@ -198,7 +198,7 @@ def test_the_nodes_of_a_rare_verb_are_found_however_many_are_nearer(
     monkeypatch.setattr(filter_module, "VERB_LOOKED_AT", 1)
     crowd = "".join(f'Node(node_id="n{i}", name="", data="The harpsichord arrived {i}.");' for i in range(60))
     graph.load(
-        f'{crowd} Node(node_id="a", name="Ada", data="A harpsichord, and all that she has at home beside it."); '
+        f'{crowd} Node(node_id="a", name="Ada", data="Keeps bees and hives."); '
         'Node(node_id="b", name="Shop", data="Tea"); Node(node_id="c", name="Cup", data="Tea"); '
         'Edge(edge_id="e", from_node="b", to_node="a", verb="serves", weight=1.0);'
         'Edge(edge_id="f", from_node="b", to_node="c", verb="serves", weight=1.0);'
@@ -211,7 +211,7 @@ def test_the_nodes_of_a_rare_verb_are_found_however_many_are_nearer(
         write=True,
     )
     found = recall_hits(graph.scope, "harpsichord", embedder=embedder, verb="serves", steps=False).hits
-    assert [(hit.id, hit.source) for hit in found] == [("a", "fulltext+vector")]
+    assert [(hit.id, hit.source) for hit in found] == [("a", "vector")]
     assert {hit.id for hit in recall_hits(graph.scope, "harpsichord", embedder=embedder, verb="serves").hits} >= {
         "a",
         "b",
