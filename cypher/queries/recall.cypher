@@ -20,17 +20,25 @@
 // message_depth, roles (`weights`, one for each that counts more or less, `near`, the same of nearness, `asked`, null
 // where roles do not count, and `wishes`, how those are worded), wish (how much they count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many
 // are named of an observation), and the filters as memorygraph.memory.filters makes them: filters (conversation, since,
-// until, facets, kind, verb), vector_filters, vector_depth, verb_depth, times, role_range, speaker_range,
+// until, facets, kind, verb), vector_filters, verb_depth, rare, times, role_range, speaker_range,
 // homes. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each type of a
 // parameter, which of this one takes a second or more. A filter is a part of what an index is asked, so that its first
 // entries fit; only of the verb, and of what an alias leads to, each entry is asked, until enough are found. Each
 // condition of a vector index costs a pass over all that fulfil it, so each filter has a search of its own, and
-// `messages` is for several. Of a frequent verb the nearest are enough; `verb_depth` is how many are looked at where
-// they are not.
+// `messages` is for several. Of a frequent verb the `verb_depth` nearest nodes are looked at (what was never said is a
+// node). Of a rare one, which fewer than `rare` edges have, all are; they are too few by themselves, so what leads on to
+// them is asked for at once (`if_rare`, `none if rare`), and not in a second query.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
-  CALL () {
+  MATCH ()-[edge:EDGE {namespace: $namespace, verb: $filters.verb}]->()
+  USING INDEX SEEK edge:EDGE(namespace, verb)
+  WITH edge LIMIT $rare
+  WITH collect(edge) AS edges
+  RETURN edges, 0 < size(edges) < $rare AS is_rare
+}
+CALL (edges, is_rare) {
+  CALL (edges, is_rare) {
     UNWIND $message_terms AS terms
     CALL (terms) {
       CALL db.index.fulltext.queryNodes('message_text', terms, {limit: $message_depth}) YIELD node, score
@@ -48,7 +56,7 @@ CALL () {
     }
     RETURN list, 'fulltext' AS source, 'message' AS index
     UNION ALL
-    UNWIND $node_searches AS asked
+    UNWIND [each IN $node_searches WHERE is_rare OR NOT each.if_rare] AS asked
     CALL (asked) {
       CALL db.index.fulltext.queryNodes('node_text', asked.terms, asked.options) YIELD node, score
       WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
@@ -59,7 +67,7 @@ CALL () {
     }
     RETURN list, 'fulltext' AS source, 'node' AS index
     UNION ALL
-    UNWIND $node_searches AS asked
+    UNWIND [each IN $node_searches WHERE is_rare OR NOT each.if_rare] AS asked
     CALL (asked) {
       CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, asked.options) YIELD node AS alias, score
       WHERE score > 0 AND alias.namespace = $namespace
@@ -75,9 +83,9 @@ CALL () {
     UNION ALL
     UNWIND $vectors AS vector
     UNWIND $vector_filters AS fitting
-    CALL (vector, fitting) {
-      CALL (vector, fitting) {
-        WITH vector WHERE fitting = 'none'
+    CALL (vector, fitting, edges, is_rare) {
+      CALL (vector, fitting, edges, is_rare) {
+        WITH vector WHERE fitting = 'none' OR fitting = 'none if rare' AND is_rare
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
@@ -89,7 +97,7 @@ CALL () {
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
                              AND element.kind = $filters.kind
-                           LIMIT $vector_depth) SCORE AS score
+                           LIMIT $depth) SCORE AS score
         RETURN element, score
         UNION ALL
         WITH vector WHERE fitting = 'time'
@@ -97,7 +105,7 @@ CALL () {
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
                              AND element.said_at >= $times[0] AND element.said_at < $times[1]
-                           LIMIT $vector_depth) SCORE AS score
+                           LIMIT $depth) SCORE AS score
         RETURN element, score
         UNION ALL
         WITH vector WHERE fitting = 'role'
@@ -105,7 +113,7 @@ CALL () {
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
                              AND element.role = $role_range[0]
-                           LIMIT $vector_depth) SCORE AS score
+                           LIMIT $depth) SCORE AS score
         RETURN element, score
         UNION ALL
         WITH vector WHERE fitting = 'speaker'
@@ -113,35 +121,26 @@ CALL () {
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
                              AND element.speaker = $speaker_range[0]
-                           LIMIT $vector_depth) SCORE AS score
+                           LIMIT $depth) SCORE AS score
         RETURN element, score
         UNION ALL
-        WITH vector WHERE fitting = 'verb'
-        CALL (vector) {
-          MATCH (element)
-          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                             WHERE element.namespace = $namespace AND element.embedding_model = $model
-                             LIMIT $vector_depth) SCORE AS score
-          WHERE coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
-            AND COUNT { (element)-[:EDGE {verb: $filters.verb}]-() } > 0
-          WITH element, score LIMIT $depth
-          RETURN collect([element, score]) AS near
-        }
-        CALL (vector, near) {
-          WITH near WHERE size(near) = $depth
-          UNWIND near AS pair
-          RETURN pair[0] AS element, pair[1] AS score
-          UNION ALL
-          WITH vector WHERE size(near) < $depth
-          MATCH (element)
-          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                             WHERE element.namespace = $namespace AND element.embedding_model = $model
-                             LIMIT $verb_depth) SCORE AS score
-          WHERE coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
-            AND COUNT { (element)-[:EDGE {verb: $filters.verb}]-() } > 0
-          RETURN element, score LIMIT $depth
-        }
-        RETURN element, score
+        WITH vector WHERE fitting = 'verb' AND NOT is_rare
+        MATCH (element)
+        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                           WHERE element.namespace = $namespace AND element.embedding_model = $model
+                             AND element.said_at IS NULL
+                           LIMIT $verb_depth) SCORE AS score
+        WHERE coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
+          AND COUNT { (element)-[:EDGE {verb: $filters.verb}]-() } > 0
+        RETURN element, score LIMIT $depth
+        UNION ALL
+        UNWIND CASE WHEN fitting = 'verb' AND is_rare THEN edges ELSE [] END AS edge
+        UNWIND [startNode(edge), endNode(edge)] AS element
+        WITH DISTINCT element
+        WHERE element.embedding_model = $model AND coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
+        WITH element, element.embedding AS own
+        WHERE size(own) = size(vector) AND any(part IN own WHERE part <> 0)
+        RETURN element, vector.similarity.cosine(own, vector) AS score
         UNION ALL
         UNWIND CASE WHEN fitting = 'conversation' THEN $homes ELSE [] END AS home
         CALL (vector, home) {
@@ -149,7 +148,7 @@ CALL () {
           SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                              WHERE element.namespace = $namespace AND element.embedding_model = $model
                                AND element.home = home[0]
-                             LIMIT $vector_depth) SCORE AS score
+                             LIMIT $depth) SCORE AS score
           RETURN element, score
         }
         RETURN element, score
@@ -163,7 +162,7 @@ CALL () {
                                AND element.role >= $role_range[0] AND element.role <= $role_range[1]
                                AND element.speaker >= $speaker_range[0] AND element.speaker <= $speaker_range[1]
                                AND element.said_at >= $times[0] AND element.said_at < $times[1]
-                             LIMIT $vector_depth) SCORE AS score
+                             LIMIT $depth) SCORE AS score
           RETURN element, score
         }
         RETURN element, score
@@ -223,9 +222,9 @@ CALL (hit, score, sources) {
   }
   RETURN found, part, null AS ways, step
 }
-WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
+WITH found, is_rare, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
 ORDER BY score DESC
-WITH found, score, ways, steps
+WITH found, is_rare, score, ways, steps
 WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE kind IN labels(found))
   AND CASE WHEN found:Message
       THEN ($filters.conversation IS NULL OR $filters.conversation IN found.conversations)
@@ -255,7 +254,8 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS w
          LIMIT $owners
        } AS owners,
        found.name AS name, found.data AS data, found.body AS body,
-       coalesce($filters.conversation, head(found.conversations)) AS conversation, toString(found.said_at) AS at;
+       coalesce($filters.conversation, head(found.conversations)) AS conversation, toString(found.said_at) AS at,
+       is_rare;
 
 // name: unindexed-messages
 // The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
@@ -415,14 +415,32 @@ WHEN $kind IS NOT NULL THEN {
   RETURN 1 AS found LIMIT 1
 }
 WHEN $verb IS NOT NULL THEN {
-  MATCH ()-[edge:EDGE {namespace: $namespace}]->()
-  WHERE edge.id IS NOT NULL AND edge.verb = $verb
+  MATCH ()-[edge:EDGE {namespace: $namespace, verb: $verb}]->()
+  USING INDEX SEEK edge:EDGE(namespace, verb)
   RETURN 1 AS found LIMIT 1
 }
 ELSE {
   MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
   RETURN 1 AS found LIMIT 1
 };
+
+// name: is-rare
+// A row where fewer than `rare` edges have a verb. Parameters: namespace, verb, rare.
+CALL () {
+  MATCH ()-[edge:EDGE {namespace: $namespace, verb: $verb}]->()
+  USING INDEX SEEK edge:EDGE(namespace, verb)
+  WITH edge LIMIT $rare
+  RETURN count(edge) AS edges
+}
+WITH edges WHERE edges < $rare
+RETURN edges;
+
+// name: any-message
+// A row where any message is what the filters of a recall ask for. Parameters: namespace, terms (a Lucene
+// query of the namespace and the filters alone).
+CALL db.index.fulltext.queryNodes('message_text', $terms, {limit: 1}) YIELD node
+WHERE node.namespace = $namespace
+RETURN 1 AS found;
 
 // name: add-parts-to-aliases
 // Parameters: namespace, rows [{id, name, parts}].

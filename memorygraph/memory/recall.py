@@ -26,7 +26,7 @@ from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.elements import OWNERS, as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.stored_parts import store_missing_parts
-from memorygraph.memory.filters import FilterOptions, RecallFilter, check_filter
+from memorygraph.memory.filters import FilterOptions, RecallFilter, can_lead_on, check_filter
 from memorygraph.memory.intent import WISHES, find_intent, topic_words
 from memorygraph.memory.prompt_texts import PromptText, fit_texts, render_items
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, vector_parameters
@@ -235,15 +235,7 @@ def recall_hits(
     **options: Unpack[RecallOptions],
 ) -> Recalled:
     """The nodes and messages of a namespace that a text brings to mind; any text is a valid question."""
-    query = recall_query(namespace, text, embedder=embedder, **options)
-    rows = read_rows(namespace, query) if query else []
-    is_filtered = query is not None and query.parameters["vector_filters"] != ["none"]
-    too_few = query is not None and len(rows) < query.parameters["limit"]
-    # To look for what leads on takes half as long again, so that is done where too little fits by itself.
-    leads = is_filtered and too_few and options.get("steps", True)
-    if query and leads and (leading := recall_query(namespace, text, leads=True, **options)):
-        searches = {name: leading.parameters[name] for name in SEARCHES}
-        rows = read_rows(namespace, replace(query, parameters={**query.parameters, **searches}))
+    rows = find_rows(namespace, text, embedder, options)
     found: list[RecallHit] = []
     with naming_bad_elements() as check:
         for row in rows:
@@ -262,6 +254,29 @@ def recall_hits(
         spread = spread_hits(hits, answered=ANSWERED if of_users else 1.0)
         hits = spread[: options.get("limit", MAX_HITS)]
     return Recalled(hits, budget)
+
+
+def find_rows(
+    namespace: Namespace, text: str, embedder: Embedder | None, options: RecallOptions
+) -> list[dict[str, Any]]:
+    """The rows of a recall: of one query or, where a filter leaves few that are found by themselves, of a second one.
+
+    To look for what leads on takes half as long again, so that is done where it is needed, and something fits.
+    """
+    query = recall_query(namespace, text, embedder=embedder, **options)
+    if query is None:
+        return []
+    rows = read_rows(namespace, query)
+    if "none" in query.parameters["vector_filters"] or not options.get("steps", True):
+        return rows  # all there is was looked through, or nothing is to lead on
+    if len(rows) >= query.parameters["limit"] or (rows and rows[0]["is_rare"]):
+        return rows
+    if not rows and not can_lead_on(namespace, options):
+        return rows
+    if leading := recall_query(namespace, text, leads=True, **options):
+        searches = {name: leading.parameters[name] for name in SEARCHES}
+        rows = read_rows(namespace, replace(query, parameters={**query.parameters, **searches}))
+    return rows
 
 
 class IndexingWarning(UserWarning):
@@ -327,7 +342,7 @@ def recall_query(
         **vector_parameters(embedder, meant),
         **fusion_parameters(limit, steps=steps),
         **filtered.parameters(namespace.name, depth),
-        **filtered.searches(namespace.name, message_terms, node_terms, depth, leads=leads and steps),
+        **filtered.searches(namespace.name, message_terms, node_terms, depth, leads=leads and steps, steps=steps),
     )
 
 
