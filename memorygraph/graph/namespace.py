@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol, TypeVar, cast
 
-from memorygraph.errors import NotFoundError
+from memorygraph.errors import NotFoundError, TooLargeError
 from memorygraph.graph.connection import READ_SECONDS, WRITE_SECONDS, Abandon, Connection, Transaction
 from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
@@ -133,10 +133,19 @@ class Namespace:
         return self.write(lambda transaction: transaction.run(finished))
 
     def repeat(self, query: str | Query, /, **parameters: Any) -> int:
-        """Run a query, whose row is one number, until it is 0, each time in a transaction; return the sum."""
+        """Run a query, whose row is one number, until it is 0, each time in a transaction; return the sum.
+
+        Its `limit` is for elements of a common size: where they are too large for one transaction, it takes fewer.
+        """
         total, number = 0, 1
         while number:
-            [row] = self.write_query(query, **parameters)
+            try:
+                [row] = self.write_query(query, **parameters)
+            except TooLargeError:
+                if parameters.get("limit", 1) == 1:
+                    raise
+                parameters["limit"] = max(1, parameters["limit"] // 4)
+                continue
             [number] = row.values()
             total += number
         return total

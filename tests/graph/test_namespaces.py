@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from memorygraph import MemoryGraph, NotFoundError, client
+from memorygraph.errors import TooLargeError
 from memorygraph.graph import forgetting
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.invariants import Examination
@@ -135,6 +136,22 @@ def test_a_drop_that_was_interrupted_is_listed_and_finished_by_dropping_again(gr
     assert f"namespaces drop {graph.namespace} --yes` finishes it" in memorygraph("namespaces", "list").stderr
     assert graph.drop_namespace(graph.namespace) == half
     assert graph.query(LEFT) == []
+
+
+def test_a_drop_takes_fewer_at_a_time_where_those_of_one_transaction_are_too_large(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_query = Namespace.write_query
+
+    def write_a_few(namespace: Namespace, query: str | Query, /, **parameters: Any) -> list[dict[str, Any]]:
+        if parameters["limit"] > 2:
+            raise TooLargeError("this is too large for one transaction")
+        return write_query(namespace, query, **parameters)
+
+    monkeypatch.setattr(Namespace, "write_query", write_a_few)
+    graph.messages("talk").extend({"role": "user", "content": f"a long text {i}"} for i in range(5))
+    drop_conversations(graph.scope)
+    assert graph.query(LEFT) == [{"labels": ["Namespace"]}]
 
 
 def marks_after(graph: MemoryGraph, drop: Callable[[Namespace], None]) -> int:
