@@ -291,7 +291,7 @@ RETURN id, message.body AS body, coalesce(message.said_at, message.created_at, d
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
 // a time that is now known (`dated`), or stored by an earlier release. A message that several conversations have is found
 // in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
-// rows [{id, at, said, said_parts, passages [{id, span, said, said_parts}], speaker, terms}].
+// rows [{id, at, said, said_parts, passages [[id, start, end, said, said_parts]], speaker, terms}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
@@ -316,8 +316,8 @@ SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
       tokens + ' ' + word),
     message.home = CASE WHEN size(every) = 1 THEN every[0] ELSE '' END
 FOREACH (passage IN CASE WHEN anew THEN row.passages ELSE [] END |
-  MERGE (part:Passage {namespace: $namespace, id: passage.id})
-  SET part.span = passage.span, part.said = passage.said, part.said_parts = passage.said_parts
+  MERGE (part:Passage {namespace: $namespace, id: passage[0]})
+  SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4]
   MERGE (message)-[:PASSAGE]->(part))
 WITH message
 CALL (message) {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
-from memorygraph.errors import NotFoundError
+from memorygraph.errors import NotFoundError, TooLargeError
 from memorygraph.graph.connection import READ_SECONDS, WRITE_SECONDS, Abandon, Connection, Transaction
 from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
@@ -133,14 +134,15 @@ class Namespace:
         finished = self.query(query, **parameters)
         return self.write(lambda transaction: transaction.run(finished))
 
-    def repeat(self, query: str | Query, /, **parameters: Any) -> int:
-        """Run a query, whose row is one number, until it is 0, each time in a transaction; return the sum."""
-        total, number = 0, 1
-        while number:
-            [row] = self.write_query(query, **parameters)
-            [number] = row.values()
-            total += number
-        return total
+    def repeat(self, query: str | Query, /, *, limit: int, **parameters: Any) -> int:
+        """Run a query, whose row is how many elements it took, until it takes none; see `work_through`."""
+
+        def step(limit: int) -> int:
+            [row] = self.write_query(query, limit=limit, **parameters)
+            [taken] = row.values()
+            return int(taken)
+
+        return work_through(step, limit)
 
     def _inside(self, work: Callable[[NamespaceTransaction], Result]) -> Callable[[Transaction], Result]:
         def run(opened: Transaction) -> Result:
@@ -275,13 +277,31 @@ def begin_drop(namespace: Namespace) -> None:
     namespace.write(work)
 
 
-def drop_other_parts(transaction: NamespaceTransaction) -> int:
-    """Delete as much as fits one transaction of what is no graph, and return how many: 0 when nothing is left.
+def work_through(step: Callable[[int], int], limit: int) -> int:
+    """Repeat a step, which takes at most so many elements in one transaction, until it takes none; return the sum.
+
+    The limit is for elements of a common size: where they are too large for one transaction, fewer are taken.
+    """
+    total, taken = 0, 1
+    while taken:
+        try:
+            taken = step(limit)
+        except TooLargeError:
+            if limit == 1:
+                raise
+            limit = max(1, limit // 4)
+        else:
+            total += taken
+    return total
+
+
+def drop_other_parts(transaction: NamespaceTransaction, limit: int = OTHERS_PER_TRANSACTION) -> int:
+    """Delete some of what is no graph, and return how many: 0 when nothing is left.
 
     These are the runs, programs, threads and conversations, with all that belongs to them.
     """
     for drop in _DROPS_OF_OTHER_PARTS:
-        [row] = transaction.run(drop, limit=OTHERS_PER_TRANSACTION)
+        [row] = transaction.run(drop, limit=limit)
         if row["deleted"]:
             return int(row["deleted"])
     return 0
@@ -304,8 +324,7 @@ def drop_namespace(namespace: Namespace) -> None:
         return deleted
 
     # Several transactions; a drop that was interrupted is finished by dropping again.
-    while namespace.write(drop_other_parts):
-        pass
+    work_through(lambda limit: namespace.write(partial(drop_other_parts, limit=limit)), OTHERS_PER_TRANSACTION)
     while namespace.write(work):
         pass
 

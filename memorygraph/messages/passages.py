@@ -7,7 +7,7 @@ time of a tokenizer, and an append waits for it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from typing import NamedTuple
 
 # Chosen on the chats 1 to 5 of BEAM's 100K, among 64 to 200 tokens and with overlaps of none and a quarter.
@@ -16,12 +16,14 @@ MAX_PASSAGE_TOKENS = 128
 TOKENS_OF_MODEL = 205
 """As many tokens of a BERT model no passage of these chats exceeds, with the speaker and the day before it."""
 
-# At most six letters of a word, a sign, or a character of another alphabet, and the space before it. `?>` and `}+` keep
-# what they have matched: a word is never divided further to make up a number of tokens.
-_SIGN = r"(?>[\t-\r\x1c-\x20]*(?:[A-Za-z0-9_]{1,6}+|[^\x00-\x7f]|[^\w\s]))"
-_SPACE = r"[\t-\r\x1c-\x20]*"
-_MIN_PASSAGE = re.compile(rf"{_SIGN}{{{MAX_PASSAGE_TOKENS // 4}}}{_SPACE}")
-_MAX_PASSAGE = re.compile(rf"{_SIGN}{{{MAX_PASSAGE_TOKENS}}}{_SPACE}")
+# At most six letters of a word, or another character, and the space before it. `*+` and `}+` keep what they have
+# matched: a word is never divided further to make up a number of tokens. The group is the shortest passage.
+_SPACE = r"[\t-\r\x1c-\x20]*+"
+_TOKEN = rf"(?:{_SPACE}(?:[A-Za-z0-9_]{{1,6}}+|[^\t-\r\x1c-\x20]))"
+_MIN_PASSAGE_TOKENS = MAX_PASSAGE_TOKENS // 4
+_PASSAGE = re.compile(
+    rf"({_TOKEN}{{{_MIN_PASSAGE_TOKENS}}}+{_SPACE}){_TOKEN}{{{MAX_PASSAGE_TOKENS - _MIN_PASSAGE_TOKENS}}}+{_SPACE}"
+)
 # A class comes first, which `re` looks for quickly. The last are the ends of sentences in Chinese.
 _BREAK = re.compile(
     r"[\n.!?\u3002\uff01\uff1f](?:(?<=\n)\n*|(?<=[.!?])(?:\n+|\s+)|(?<=[\u3002\uff01\uff1f])\n*)",
@@ -42,15 +44,14 @@ def find_passages(text: str) -> list[Passage]:
     []
     """
     # Where a passage that begins here ends at the latest; before the end of the text there are more tokens.
-    if len(text) <= MAX_PASSAGE_TOKENS or not (longest := _MAX_PASSAGE.match(text)) or longest.end() == len(text):
+    if len(text) <= MAX_PASSAGE_TOKENS or not (longest := _PASSAGE.match(text)) or longest.end() == len(text):
         return []
-    breaks = [match.end() for match in _BREAK.finditer(text)]
+    breaks = [0, *(match.end() for match in _BREAK.finditer(text))]
     passages, start = [], 0
-    while longest and longest.end() < len(text):
-        shortest = _MIN_PASSAGE.match(text, start)
-        least, most = shortest.end() if shortest else start, longest.end()
-        here = breaks[bisect_left(breaks, least) : bisect_right(breaks, most)]
-        end = here[-1] if here else 1 + text.rfind(" ", least, most) or most
+    while longest and (most := longest.end()) < len(text):
+        least, end = longest.end(1), breaks[bisect_right(breaks, most) - 1]
+        if end < least:
+            end = 1 + text.rfind(" ", least, most) or most
         passages.append(Passage(start, end))
-        start, longest = end, _MAX_PASSAGE.match(text, end)
+        start, longest = end, _PASSAGE.match(text, end)
     return [*passages, Passage(start, len(text))]

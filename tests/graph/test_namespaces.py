@@ -14,6 +14,7 @@ from typing import Any, cast
 import pytest
 
 from memorygraph import MemoryGraph, NotFoundError
+from memorygraph.errors import TooLargeError
 from memorygraph.graph import forgetting
 from memorygraph.graph import namespace as namespaces
 from memorygraph.graph.connection import Abandon
@@ -114,8 +115,8 @@ def test_a_drop_leaves_nothing_in_files_of_this_machine(
 def test_a_drop_leaves_nothing_of_what_others_say_and_run_meanwhile(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def drop_before_others(transaction: NamespaceTransaction) -> int:
-        deleted = drop_other_parts(transaction)
+    def drop_before_others(transaction: NamespaceTransaction, limit: int = 5000) -> int:
+        deleted = drop_other_parts(transaction, limit)
         if not deleted:
             monkeypatch.undo()
             graph.messages("late").append({"role": "user", "content": "said while the nodes are deleted"})
@@ -155,6 +156,24 @@ def test_a_drop_that_was_interrupted_is_listed_and_finished_by_dropping_again(gr
     assert (half.dropping, half.conversations, half.nodes > 0) == (True, 0, True)
     assert f"namespaces drop {graph.namespace} --yes` finishes it" in memorygraph("namespaces", "list").stderr
     assert graph.drop_namespace(graph.namespace) == half
+    assert graph.query(LEFT) == []
+
+
+def test_a_drop_takes_fewer_at_a_time_where_those_of_one_transaction_are_too_large(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits: list[int] = []
+
+    def drop_a_few(transaction: NamespaceTransaction, limit: int = 1) -> int:
+        limits.append(limit)
+        if limit > 20:
+            raise TooLargeError("this is too large for one transaction")
+        return drop_other_parts(transaction, limit)
+
+    monkeypatch.setattr(namespaces, "drop_other_parts", drop_a_few)
+    graph.messages("talk").extend({"role": "user", "content": f"a long text {i}"} for i in range(5))
+    graph.drop_namespace(graph.namespace)
+    assert limits[:5] == [5000, 1250, 312, 78, 19]
     assert graph.query(LEFT) == []
 
 
