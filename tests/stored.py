@@ -8,22 +8,22 @@ from typing import Any
 
 from memorygraph import MemoryGraph
 
-_NODES = """
+# One walk through the whole database, which holds what all tests have stored.
+_ALL = """
 MATCH (n {namespace: $namespace})
 WHERE NOT n:Former AND NOT n:Load
-RETURN labels(n) AS labels, n {.*, since: null} AS properties
-"""
-
-_RELATIONSHIPS = """
-MATCH (n {namespace: $namespace})-[r]->(m)
-WHERE NOT n:Former AND NOT m:Former AND NOT n:Load
-RETURN type(r) AS type, r {.*, since: null} AS properties, n.id AS source, m.id AS target
+RETURN labels(n) AS labels, n {.*, since: null} AS properties, COLLECT {
+    MATCH (n)-[r]->(m)
+    WHERE NOT m:Former
+    RETURN {type: type(r), properties: r {.*, since: null}, source: n.id, target: m.id}
+} AS relationships
 """
 
 
 def everything(graph: MemoryGraph, without: Collection[str] = ()) -> list[Any]:
     """All that a namespace holds beside its history, whenever it was stored, but for properties of these names."""
-    nodes, relationships = graph.query(_NODES), graph.query(_RELATIONSHIPS)
+    nodes = graph.query(_ALL)
+    relationships = [relationship for row in nodes for relationship in row.pop("relationships")]
     for row in nodes:
         for name in without:
             row["properties"].pop(name, None)

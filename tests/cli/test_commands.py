@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -26,7 +27,7 @@ from memorygraph.cli.completion import VARIABLE
 from memorygraph.cli.graph import parameter
 from memorygraph.cli.output import print_table
 from memorygraph.cli.programs import parse_json_argument
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, RUN_FOLDER
 from tests.examples import profile
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -40,20 +41,28 @@ GROUPS = [command for name in COMMANDS if isinstance(command := cli.get_command(
 WORDS = COMMANDS.union(*(group.commands for group in GROUPS))
 """The words of the command line that name a command."""
 
-_tried: set[frozenset[str]] = set()
-
 
 def memorygraph(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """Run the command line in this process, and in the whole check as a user does, in a process of its own.
 
-    A command is started so when it is first given with these options: how a process begins and ends is what it adds.
+    A command is started so when it is first given with these options in a run of the tests, by whichever worker: how a
+    process begins and ends is what it adds.
     """
     kind = frozenset(word for word in arguments if word.startswith("-") or word in WORDS)
-    own_process = profile() != "ordinary" and kind not in _tried
-    _tried.add(kind)
+    own_process = profile() != "ordinary" and _is_first(kind)
     finished = (_in_a_process if own_process else _here)(arguments, stdin)
     assert "Traceback" not in finished.stderr, finished.stderr
     return finished
+
+
+def _is_first(kind: frozenset[str]) -> bool:
+    """Whether no worker of this run has started a command of this kind."""
+    name = hashlib.sha256(" ".join(sorted(kind)).encode()).hexdigest()
+    try:
+        (Path(os.environ[RUN_FOLDER]) / f"started-{name}").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def _in_a_process(arguments: Sequence[str], stdin: str) -> subprocess.CompletedProcess[str]:
