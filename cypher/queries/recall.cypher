@@ -20,25 +20,16 @@
 // message_depth, roles (`weights`, one for each that counts more or less, `near`, the same of nearness, `asked`, null
 // where roles do not count, and `wishes`, how those are worded), wish (how much they count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many
 // are named of an observation), and the filters as memorygraph.memory.filters makes them: filters (conversation, since,
-// until, facets, kind, verb), vector_filters, verb_depth, rare, times, role_range, speaker_range,
+// until, facets, kind, verb), vector_filters, verb_depth, times, role_range, speaker_range,
 // homes. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each type of a
 // parameter, which of this one takes a second or more. A filter is a part of what an index is asked, so that its first
 // entries fit; only of the verb, and of what an alias leads to, each entry is asked, until enough are found. Each
 // condition of a vector index costs a pass over all that fulfil it, so each filter has a search of its own, and
-// `messages` is for several. Of a frequent verb the `verb_depth` nearest nodes are looked at (what was never said is a
-// node). Of a rare one, which fewer than `rare` edges have, all are; they are too few by themselves, so what leads on to
-// them is asked for at once (`if_rare`, `none if rare`), and not in a second query.
+// `messages` is for several. Of a verb the `verb_depth` nearest nodes are looked at: what was never said is a node.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
-  MATCH ()-[edge:EDGE {namespace: $namespace, verb: $filters.verb}]->()
-  USING INDEX SEEK edge:EDGE(namespace, verb)
-  WITH edge LIMIT $rare
-  WITH collect(edge) AS edges
-  RETURN edges, 0 < size(edges) < $rare AS is_rare
-}
-CALL (edges, is_rare) {
-  CALL (edges, is_rare) {
+  CALL () {
     UNWIND $message_terms AS terms
     CALL (terms) {
       CALL db.index.fulltext.queryNodes('message_text', terms, {limit: $message_depth}) YIELD node, score
@@ -56,7 +47,7 @@ CALL (edges, is_rare) {
     }
     RETURN list, 'fulltext' AS source, 'message' AS index
     UNION ALL
-    UNWIND [each IN $node_searches WHERE is_rare OR NOT each.if_rare] AS asked
+    UNWIND $node_searches AS asked
     CALL (asked) {
       CALL db.index.fulltext.queryNodes('node_text', asked.terms, asked.options) YIELD node, score
       WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
@@ -67,7 +58,7 @@ CALL (edges, is_rare) {
     }
     RETURN list, 'fulltext' AS source, 'node' AS index
     UNION ALL
-    UNWIND [each IN $node_searches WHERE is_rare OR NOT each.if_rare] AS asked
+    UNWIND $node_searches AS asked
     CALL (asked) {
       CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, asked.options) YIELD node AS alias, score
       WHERE score > 0 AND alias.namespace = $namespace
@@ -83,9 +74,9 @@ CALL (edges, is_rare) {
     UNION ALL
     UNWIND $vectors AS vector
     UNWIND $vector_filters AS fitting
-    CALL (vector, fitting, edges, is_rare) {
-      CALL (vector, fitting, edges, is_rare) {
-        WITH vector WHERE fitting = 'none' OR fitting = 'none if rare' AND is_rare
+    CALL (vector, fitting) {
+      CALL (vector, fitting) {
+        WITH vector WHERE fitting = 'none'
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
@@ -124,7 +115,7 @@ CALL (edges, is_rare) {
                            LIMIT $depth) SCORE AS score
         RETURN element, score
         UNION ALL
-        WITH vector WHERE fitting = 'verb' AND NOT is_rare
+        WITH vector WHERE fitting = 'verb'
         MATCH (element)
         SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
                            WHERE element.namespace = $namespace AND element.embedding_model = $model
@@ -133,14 +124,6 @@ CALL (edges, is_rare) {
         WHERE coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
           AND COUNT { (element)-[:EDGE {verb: $filters.verb}]-() } > 0
         RETURN element, score LIMIT $depth
-        UNION ALL
-        UNWIND CASE WHEN fitting = 'verb' AND is_rare THEN edges ELSE [] END AS edge
-        UNWIND [startNode(edge), endNode(edge)] AS element
-        WITH DISTINCT element
-        WHERE element.embedding_model = $model AND coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
-        WITH element, element.embedding AS own
-        WHERE size(own) = size(vector) AND any(part IN own WHERE part <> 0)
-        RETURN element, vector.similarity.cosine(own, vector) AS score
         UNION ALL
         UNWIND CASE WHEN fitting = 'conversation' THEN $homes ELSE [] END AS home
         CALL (vector, home) {
@@ -222,9 +205,9 @@ CALL (hit, score, sources) {
   }
   RETURN found, part, null AS ways, step
 }
-WITH found, is_rare, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
+WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
 ORDER BY score DESC
-WITH found, is_rare, score, ways, steps
+WITH found, score, ways, steps
 WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE kind IN labels(found))
   AND CASE WHEN found:Message
       THEN ($filters.conversation IS NULL OR $filters.conversation IN found.conversations)
@@ -254,8 +237,7 @@ RETURN found.id AS id, found:Message AS is_message, score, head(ways).names AS w
          LIMIT $owners
        } AS owners,
        found.name AS name, found.data AS data, found.body AS body,
-       coalesce($filters.conversation, head(found.conversations)) AS conversation, toString(found.said_at) AS at,
-       is_rare;
+       coalesce($filters.conversation, head(found.conversations)) AS conversation, toString(found.said_at) AS at;
 
 // name: unindexed-messages
 // The messages of one conversation that are not indexed as recall finds them now, the oldest first, and each once: those
@@ -415,25 +397,14 @@ WHEN $kind IS NOT NULL THEN {
   RETURN 1 AS found LIMIT 1
 }
 WHEN $verb IS NOT NULL THEN {
-  MATCH ()-[edge:EDGE {namespace: $namespace, verb: $verb}]->()
-  USING INDEX SEEK edge:EDGE(namespace, verb)
+  MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+  WHERE edge.id IS NOT NULL AND edge.verb = $verb
   RETURN 1 AS found LIMIT 1
 }
 ELSE {
   MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
   RETURN 1 AS found LIMIT 1
 };
-
-// name: is-rare
-// A row where fewer than `rare` edges have a verb. Parameters: namespace, verb, rare.
-CALL () {
-  MATCH ()-[edge:EDGE {namespace: $namespace, verb: $verb}]->()
-  USING INDEX SEEK edge:EDGE(namespace, verb)
-  WITH edge LIMIT $rare
-  RETURN count(edge) AS edges
-}
-WITH edges WHERE edges < $rare
-RETURN edges;
 
 // name: any-message
 // A row where any message is what the filters of a recall ask for. Parameters: namespace, terms (a Lucene

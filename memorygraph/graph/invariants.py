@@ -213,10 +213,10 @@ class Examination:
 
 def index_nodes(scope: Namespace) -> int:
     """Have searches find all nodes of a namespace, in small transactions, and return how many they did not find."""
-    given = {"namespace_token": scope.token, "limit": NODES_PER_TRANSACTION}
+    token, limit = scope.token, NODES_PER_TRANSACTION
     last: str | None = ""
     indexed = 0
     while last is not None:
-        [row] = scope.write_query("invariants/index-page", after=last, **given)
+        [row] = scope.write_query("invariants/index-page", after=last, namespace_token=token, limit=limit)
         indexed, last = indexed + row["indexed"], row["last"]
-    return indexed + scope.repeat("invariants/index-strangers", **given)
+    return indexed + scope.repeat("invariants/index-strangers", namespace_token=token, limit=limit)

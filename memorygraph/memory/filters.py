@@ -19,7 +19,6 @@ Time = str | date | datetime
 MESSAGE_ROLES = ("assistant", "developer", "function", "system", "tool", "user")
 LAST_TEXT = "\U0010ffff"
 VERB_LOOKED_AT = 10  # how many times as many nodes are looked at for a verb
-RARE_VERB = 50  # of a verb that fewer edges have, each node is looked at
 FIRST_TIME = datetime(1, 1, 1, tzinfo=UTC)
 LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 ANY_TEXT = ("", LAST_TEXT)
@@ -111,36 +110,27 @@ class RecallFilter:
         """Whether any hit of a kind, `node` or `message`, can fit."""
         return not (self.of_messages if kind == "node" else self.of_nodes)
 
-    def searches(
-        self, namespace: str, messages: str, nodes: str, depth: int, *, leads: bool, steps: bool
-    ) -> dict[str, Any]:
+    def searches(self, namespace: str, messages: str, nodes: str, depth: int, *, leads: bool) -> dict[str, Any]:
         """What each index is asked: for what fits and, with `leads`, for what can lead on to it.
 
-        `messages` and `nodes` are the terms without a filter; `depth` is how many nodes count. With `steps`, what leads
-        on to the nodes of a rare verb is asked for in any case: they are too few by themselves.
+        `messages` and `nodes` are the terms without a filter; `depth` is how many nodes count.
         """
-        if_rare = self.verb is not None and steps and not leads
         required = [f'+namespace_token:"{token}"^0' for token in self.message_tokens(namespace)]
         of_kind = " ".join([*self.kind_clauses(), nodes])
         # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
         fitting: dict[str, list[Any]] = {
             "message_terms": [" ".join([*self.time_clauses(), *required, messages])] if self.of_messages else [],
-            "node_searches": [{"terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb, "if_rare": False}]
+            "node_searches": [{"terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb}]
             if self.of_nodes
             else [],
             "vector_filters": [self.vector_filter] if self.of_messages or self.of_nodes else [],
         }
         every: dict[str, list[Any]] = {
             "message_terms": [messages],
-            "node_searches": [
-                {"terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None, "if_rare": if_rare}
-            ],
-            "vector_filters": ["none if rare" if if_rare else "none"],
+            "node_searches": [{"terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None}],
+            "vector_filters": ["none"],
         }
-        return {
-            name: [*fitting[name], *(each if leads or if_rare or not fitting[name] else [])]
-            for name, each in every.items()
-        }
+        return {name: [*fitting[name], *(each if leads or not fitting[name] else [])] for name, each in every.items()}
 
     def message_tokens(self, namespace: str) -> list[str]:
         """The words of the index that a message must have."""
@@ -188,7 +178,6 @@ class RecallFilter:
         return {
             "filters": filters,
             "verb_depth": VERB_LOOKED_AT * depth,
-            "rare": RARE_VERB,
             "times": [self.since or FIRST_TIME, self.until or LAST_TIME],
             "role_range": ANY_TEXT if self.role is None else (self.role, self.role),
             "speaker_range": ANY_TEXT if self.speaker is None else (speaker_of(self.speaker),) * 2,
@@ -197,14 +186,12 @@ class RecallFilter:
 
 
 def can_lead_on(namespace: Namespace, options: Mapping[str, Any]) -> bool:
-    """Whether to look for what leads on to what fits, where a recall has found none of it.
+    """Whether there is something to lead on to, where a recall has found nothing that fits its filters.
 
-    Not where nothing fits at all, nor to the nodes of a rare verb: it has been looked for already.
+    One look into the full text says so of messages; of nodes it is taken as given.
     """
     given = {field.name: options.get(field.name) for field in fields(RecallFilter)}
     filtered = RecallFilter.of(cast("FilterOptions", given))
-    if filtered.verb is not None:
-        return not namespace.read("recall/is-rare", verb=filtered.verb, rare=RARE_VERB)
     if not filtered.of_messages:
         return True
     tokens = [namespace.token, *filtered.message_tokens(namespace.name)]

@@ -269,9 +269,7 @@ def find_rows(
     rows = read_rows(namespace, query)
     if "none" in query.parameters["vector_filters"] or not options.get("steps", True):
         return rows  # all there is was looked through, or nothing is to lead on
-    if len(rows) >= query.parameters["limit"] or (rows and rows[0]["is_rare"]):
-        return rows
-    if not rows and not can_lead_on(namespace, options):
+    if len(rows) >= query.parameters["limit"] or not (rows or can_lead_on(namespace, options)):
         return rows
     if leading := recall_query(namespace, text, leads=True, **options):
         searches = {name: leading.parameters[name] for name in SEARCHES}
@@ -342,7 +340,7 @@ def recall_query(
         **vector_parameters(embedder, meant),
         **fusion_parameters(limit, steps=steps),
         **filtered.parameters(namespace.name, depth),
-        **filtered.searches(namespace.name, message_terms, node_terms, depth, leads=leads and steps, steps=steps),
+        **filtered.searches(namespace.name, message_terms, node_terms, depth, leads=leads and steps),
     )
 
 

@@ -37,7 +37,6 @@ _VALUES: dict[str, Any] = {
     "message_depth": 1,
     "filters": {},
     "verb_depth": 1,
-    "rare": 1,
     "times": [],
     "homes": [],
     "role_range": ["a", "a"],
