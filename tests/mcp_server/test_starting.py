@@ -25,9 +25,8 @@ from memorygraph.cli.settings import OpenedServer, Settings
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Transaction
 from memorygraph.limits import Cancelled, RunBudget
-from memorygraph.mcp_server import BackgroundGraph, build_server
+from memorygraph.mcp_server import BackgroundGraph, build_server, pools
 from memorygraph.mcp_server.http import PATH
-from memorygraph.mcp_server.pools import calls_in_work
 from memorygraph.query import Query
 from memorygraph.server import process as server_process
 from tests.cli.test_stopping import locked, waiting
@@ -249,7 +248,7 @@ def test_a_call_that_the_client_gives_up_while_it_waits_for_a_lock_is_not_commit
                     with pytest.raises(MCPError, match=r"[Tt]imed out"):
                         await create(client, read_timeout_seconds=1)
             with anyio.fail_after(WAIT_S):
-                while calls_in_work():
+                while pools.calls_in_work():
                     await anyio.sleep(0.01)
 
     run(work)
