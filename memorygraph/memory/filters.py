@@ -115,11 +115,10 @@ class RecallFilter:
 
         `messages` and `nodes` are the terms without a filter; `depth` is how many nodes count.
         """
-        required = [f'+namespace_token:"{token}"^0' for token in self.message_tokens(namespace)]
         of_kind = " ".join([*self.kind_clauses(), nodes])
         # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
         fitting: dict[str, list[Any]] = {
-            "message_terms": [" ".join([*self.time_clauses(), *required, messages])] if self.of_messages else [],
+            "message_terms": [" ".join([*self.message_clauses(namespace), messages])] if self.of_messages else [],
             "node_searches": [{"terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb}]
             if self.of_nodes
             else [],
@@ -131,6 +130,10 @@ class RecallFilter:
             "vector_filters": ["none"],
         }
         return {name: [*fitting[name], *(each if leads or not fitting[name] else [])] for name, each in every.items()}
+
+    def message_clauses(self, namespace: str) -> list[str]:
+        """What the index is asked that a message must have, which adds nothing to its score."""
+        return [*self.time_clauses(), *(f'+namespace_token:"{token}"^0' for token in self.message_tokens(namespace))]
 
     def message_tokens(self, namespace: str) -> list[str]:
         """The words of the index that a message must have."""
@@ -194,9 +197,8 @@ def can_lead_on(namespace: Namespace, options: Mapping[str, Any]) -> bool:
     filtered = RecallFilter.of(cast("FilterOptions", given))
     if not filtered.of_messages:
         return True
-    tokens = [namespace.token, *filtered.message_tokens(namespace.name)]
-    terms = [*filtered.time_clauses(), *(f'+namespace_token:"{token}"^0' for token in tokens)]
-    return bool(namespace.read("recall/any-message", terms=" ".join(terms)))
+    clauses = [f'+namespace_token:"{namespace.token}"^0', *filtered.message_clauses(namespace.name)]
+    return bool(namespace.read("recall/any-message", terms=" ".join(clauses)))
 
 
 def check_filter(namespace: Namespace, options: Mapping[str, Any]) -> None:
