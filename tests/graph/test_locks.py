@@ -131,6 +131,15 @@ def test_a_vector_of_a_former_text_is_not_given_to_the_next(graph: MemoryGraph) 
     assert row["vector"] == [0.0, 1.0]
 
 
+def test_a_message_that_is_hidden_meanwhile_gets_no_vector(graph: MemoryGraph) -> None:
+    graph.messages("talk").append({"role": "user", "content": "east"})
+    hiding = "MATCH (message:Message {namespace: $namespace}) SET message.said = null"
+    answer_after(graph, hiding, lambda: embed_missing(graph.scope, PointingEmbedder()))
+    assert graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.embedding AS vector") == [
+        {"vector": None}
+    ]
+
+
 @pytest.mark.parametrize("kind", ["node", "message", "alias"])
 def test_parts_of_the_words_of_a_former_text_are_not_stored_beside_the_next(graph: MemoryGraph, kind: str) -> None:
     label, plural = kind.capitalize(), {"alias": "aliases"}.get(kind, f"{kind}s")
