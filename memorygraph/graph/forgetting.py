@@ -256,11 +256,12 @@ def take_calls(state: ForgettingState, name: str) -> None:
 
 def take_expired(state: ForgettingState, conversations: int, nodes: int) -> int:
     """Put what has expired on the list, at most as many conversations and nodes, and return how many there are."""
-    due = state.transaction.run("expiry/due-conversations", limit=conversations)
-    for row in due:
-        take_conversation(state, row["name"])
+    taken = 0
+    for row in state.transaction.run("expiry/due-conversations", limit=conversations):
+        if state.transaction.run("expiry/lock-due", name=row["name"]):  # not renewed meanwhile
+            taken += take_conversation(state, row["name"])
     [row] = state.transaction.run("expiry/list-due", forgetting=state.id, limit=nodes)
-    return len(due) + int(row["due"])
+    return taken + int(row["due"])
 
 
 def forget_edge(state: ForgettingState, identifier: str) -> None:

@@ -6,11 +6,12 @@ import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import TypeVar
 
 import pytest
 
-from memorygraph import MemoryGraph, QueryError
+from memorygraph import MemoryGraph, NotFoundError, QueryError
 from memorygraph.graph.migrations import DATA_MIGRATIONS
 from memorygraph.library import CYPHER
 from memorygraph.memory.items import ItemKey, ItemWrites
@@ -181,6 +182,13 @@ def test_an_item_that_is_stored_for_good_meanwhile_is_not_renewed(graph: MemoryG
     storing = "MATCH (item:Item {namespace: $namespace}) SET item.ttl = null, item.expires_at = null"
     answer_after(graph, storing, lambda: graph.items.renew([item]))
     assert graph.expiry(item.id).expires_at is None
+
+
+def test_who_renews_a_node_waits_for_what_removes_it(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="x", name="X", data="");')
+    deleting = "MATCH (node:Node {namespace: $namespace, id: 'x'}) DETACH DELETE node"
+    with pytest.raises(NotFoundError):
+        answer_after(graph, COUNTING, lambda: graph.expire("x", after=timedelta(hours=1)), deleting)
 
 
 def test_a_namespace_that_was_set_back_is_written_to_again(graph: MemoryGraph) -> None:
