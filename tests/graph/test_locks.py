@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -20,7 +20,7 @@ from memorygraph.memory.vectors import embed_missing
 from memorygraph.messages.indexing import write_index
 from tests.cli.test_stopping import waiting
 from tests.graph.test_cypher import values_of
-from tests.graph.test_namespaces import info_of
+from tests.graph.test_namespaces import LEFT, info_of
 from tests.memory.test_recall import PointingEmbedder
 
 Result = TypeVar("Result")
@@ -34,7 +34,9 @@ COUNTING = "MATCH (namespace:Namespace {name: $namespace}) SET namespace.revisio
 SET_TO_ITSELF = re.compile(r"\bSET (\w+\.(?!role\b)\w+) = \1\s*(?:[,;]|//|$|\n)")
 
 
-def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result], last: str = "RETURN 1") -> Result:
+def answer_after(
+    graph: MemoryGraph, cypher: str, write: Callable[[], Result], last: str = "RETURN 1", **values: Any
+) -> Result:
     """What a write answers that has waited for a lock, which this Cypher held until its commit, after `last`."""
     is_blocked = waiting(graph.connection, graph.namespace)
     with (
@@ -42,7 +44,7 @@ def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result], l
         graph.connection._driver.session() as session,
         session.begin_transaction() as first,
     ):
-        first.run(cypher, namespace=graph.namespace).consume()
+        first.run(cypher, namespace=graph.namespace, **values).consume()
         second = pool.submit(write)
         while not (is_blocked() or second.done()):
             time.sleep(0.01)
@@ -189,6 +191,14 @@ def test_who_renews_a_node_waits_for_what_removes_it(graph: MemoryGraph) -> None
     deleting = "MATCH (node:Node {namespace: $namespace, id: 'x'}) DETACH DELETE node"
     with pytest.raises(NotFoundError):
         answer_after(graph, COUNTING, lambda: graph.expire("x", after=timedelta(hours=1)), deleting)
+
+
+def test_a_drop_waits_for_a_conversation_that_is_begun_and_takes_it_along(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="x", name="X", data="");')
+    values: dict[str, Any] = {"name": "late", "recalled": True, "version": "v"}
+    beginning = CYPHER["messages/create-conversation"](namespace=graph.namespace, **values)
+    answer_after(graph, beginning.text, lambda: graph.drop_namespace(graph.namespace), **values)
+    assert graph.query(LEFT) == []
 
 
 def test_a_namespace_that_was_set_back_is_written_to_again(graph: MemoryGraph) -> None:
