@@ -1,6 +1,6 @@
 // Forgetting (graph/forgetting.py): what goes for good, with its history, its runs and what was learnt from it alone.
 //
-//   (:Forgetting {namespace, id, kind, target, load, conversations, runs})-[:FORGETS {spread, due}]->(what is to go)
+//   (:Forgetting {namespace, id, kind, target, name, load, conversations, runs})-[:FORGETS {spread, due}]->(what is to go)
 //
 // First everything that goes with something on the list is put on the list (`spread`); then the list is deleted, a bounded
 // piece in each transaction, under the write lock of the namespace. A message goes when nothing follows it and nothing ends with it, so that what another conversation has stays. What a
@@ -8,13 +8,14 @@
 
 // name: begin
 // The list of what is to be forgotten, made unless it is there: a process may have been killed before it was done. Takes
-// the write lock of the namespace, which what only raw Cypher or a bundle has made may lack. Parameters: namespace,
-// forgetting, kind, target, load.
+// the write lock of the namespace, which what only raw Cypher or a bundle has made may lack. `named` is the name by which
+// a node was asked for, or null. Parameters: namespace, forgetting, kind, target, named, load.
 MERGE (namespace:Namespace {name: $namespace})
 SET namespace.revision = coalesce(namespace.revision, 0)
 MERGE (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
   ON CREATE SET forgetting.kind = $kind, forgetting.target = $target, forgetting.load = $load,
                 forgetting.conversations = [], forgetting.runs = [], forgetting.until = namespace.revision
+SET forgetting.name = coalesce($named, forgetting.name)
 RETURN properties(forgetting) AS forgetting;
 
 // name: lock
@@ -64,6 +65,13 @@ UNION
 UNWIND ['node', 'edge', 'run', 'program'] AS kind
 MATCH (forgetting:Forgetting {namespace: $namespace, id: kind + ' ' + $id})
 RETURN forgetting.kind AS kind, true AS present;
+
+// name: begun-by-name
+// The nodes that were asked to be forgotten by a name, and are not yet. Parameters: namespace, name.
+MATCH (forgetting:Forgetting {namespace: $namespace})
+WHERE forgetting.id STARTS WITH 'node ' AND forgetting.name = $name
+RETURN forgetting.target AS id
+ORDER BY id;
 
 // name: any-conversation
 // Whether there is a conversation, or one whose forgetting has begun, or records of what was asked for in one.

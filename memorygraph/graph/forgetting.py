@@ -122,6 +122,8 @@ def find_target(namespace: Namespace, text: str) -> tuple[ForgettingKind, str]:
         return kind, text
     if named := find_named(namespace.read, [text]):
         return "node", named[text].id
+    for row in namespace.read("forget/begun-by-name", name=text):  # an interrupted list, whose node may be gone already
+        return "node", str(row["id"])
     raise NotFoundError(
         f"nothing in namespace `{namespace}` has the id or the name `{text}`; `search` finds ids by text, "
         "and `messages forget` forgets a conversation by its name"
@@ -152,13 +154,15 @@ def forget_for_good(
     kind: ForgettingKind,
     target: str,
     *,
+    named: str | None = None,
     dry_run: bool = False,
     clear: Callable[[Sequence[str], Sequence[str]], int] = lambda _conversations, _runs: 0,
 ) -> Forgotten:
     """Forget a conversation by its name, some of what has expired, or anything else by its id.
 
-    `clear` deletes what files of this machine hold of conversations and of runs, and returns how many that were. A dry
-    run does everything in one transaction, and rolls back.
+    `named` is the name by which a node was asked for: where this is interrupted, it goes on by that, too. `clear`
+    deletes what files of this machine hold of conversations and of runs, and returns how many that were. A dry run does
+    everything in one transaction, and rolls back.
 
     Raises:
         NotFoundError: the namespace was dropped meanwhile.
@@ -167,7 +171,7 @@ def forget_for_good(
     load = uuid.uuid4().hex
 
     def begin(transaction: NamespaceTransaction) -> str | Forgotten:
-        return begin_list(transaction, kind, target, load, dry_run=dry_run)
+        return begin_list(transaction, kind, target, load, named=named, dry_run=dry_run)
 
     if dry_run:
 
@@ -189,11 +193,17 @@ def forget_for_good(
 
 
 def begin_list(
-    transaction: NamespaceTransaction, kind: ForgettingKind, target: str, load: str, *, dry_run: bool
+    transaction: NamespaceTransaction,
+    kind: ForgettingKind,
+    target: str,
+    load: str,
+    *,
+    named: str | None = None,
+    dry_run: bool,
 ) -> str | Forgotten:
     """Begin a list, or go on with one that is there, and return the id of the load that is to be left of it."""
     forgetting = f"{kind} {target}"
-    [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=load)
+    [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, named=named, load=load)
     state = ForgettingState(transaction, forgetting, row["forgetting"])
     if kind == "conversation":
         names = state.properties["conversations"]

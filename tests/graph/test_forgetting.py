@@ -851,6 +851,29 @@ def killed(*_: Any) -> bool:
     raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize("name", ["Ada Lovelace", "Countess"])
+def test_an_entity_whose_forgetting_was_interrupted_is_forgotten_by_its_name_again(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    graph.entities.create(
+        [Entity(name=each, entity_type="p", observations=["a"]) for each in ("Ada Lovelace", "Countess")]
+    )
+    graph.merge("Countess", "Ada Lovelace")
+    graph.purge()  # what the alias had been has an id, which is also its name
+    planned = graph.forget(name, dry_run=True)
+    monkeypatch.setattr(forgetting, "finish", killed)
+    with pytest.raises(KeyboardInterrupt):
+        graph.forget(name)
+    monkeypatch.undo()
+    assert graph.entities.search("").entities == []
+    assert graph.forget(name, dry_run=True).went == planned.went
+    assert graph.forget(name).went == planned.went
+    assert graph.broken_invariants() == []
+    assert contents_with(graph, "Lovelace") == contents_with(graph, "Countess") == []
+    with pytest.raises(NotFoundError):
+        graph.forget(name)
+
+
 @pytest.mark.parametrize("kind", ["node", "edge", "conversation"])
 def test_a_dry_run_of_what_was_interrupted_says_what_forgetting_it_again_does(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, kind: str
