@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple
 
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph.aliases import find_named
@@ -98,6 +99,21 @@ class ForgettingState:
         self.run("set-counts", properties=kept)
         self.went.clear()
         self.stayed.clear()
+
+
+class ElementState(NamedTuple):
+    """A state of a node or an edge, between the revisions that began and ended it; a present one has no end.
+
+    `undoes` is the revision that was undone by the one that began it, if that was an undo. A `whole` node was deleted
+    then: what has its id after it is another one.
+    """
+
+    of: str
+    id: str
+    since: int
+    until: int | None
+    whole: bool
+    undoes: int | None
 
 
 def read_counts(texts: Iterable[str] | None) -> dict[str, int]:
@@ -300,6 +316,7 @@ def forget_learnt(state: ForgettingState) -> bool:
     if not state.properties.get("learnt"):
         # Once: what is on the list then goes on being spread before anything else is done.
         join_brought_back(state, revisions)
+        take_back_brought_back(state, revisions)
         state.stayed["nodes that something else says too"] += state.run("list-learnt", revisions=revisions)["others"]
         state.run("set-counts", properties={"learnt": True})
         return True
@@ -309,16 +326,72 @@ def forget_learnt(state: ForgettingState) -> bool:
         state.went["edges"] += row["edges"]
         state.run("list-unobserved", ids=row["ends"])
         return True
+    if take_back(state, revisions):
+        return True
+    cleared = state.transaction.run("forget/clear-loads", **of, limit=EDGES_PER_TRANSACTION)[0]["cleared"]
+    state.went["records of loads"] += cleared
+    return bool(cleared)
+
+
+def take_back(state: ForgettingState, revisions: Sequence[int]) -> bool:
+    """Take back some of what these revisions changed; False where nothing of it is left."""
     for query in ("take-back-formers", "take-back-nodes", "take-back-edges"):
-        row = state.transaction.run(f"forget/{query}", **page)[0]
+        row = state.transaction.run(f"forget/{query}", revisions=revisions, limit=EDGES_PER_TRANSACTION)[0]
         if row["changed"]:
             state.went["changes taken back"] += row["changed"]
             state.transaction.run("forget/mark-loads", revisions=row.get("revisions", []))
             state.run("list-unobserved", ids=row.get("ends", []))
             return True
-    cleared = state.transaction.run("forget/clear-loads", **of, limit=EDGES_PER_TRANSACTION)[0]["cleared"]
-    state.went["records of loads"] += cleared
-    return bool(cleared)
+    return False
+
+
+def take_back_brought_back(state: ForgettingState, revisions: Sequence[int]) -> None:
+    """Have what was said in these revisions, and undos of later changes have brought back, become what it was before.
+
+    Where it was nothing, it is theirs again, without what was changed and undone; what has been changed since, goes.
+    """
+    said, transaction = {*revisions}, state.transaction
+    rows = transaction.run("forget/brought-back", revisions=revisions)
+    states = [ElementState(**row) for row in rows if isinstance(row["since"], int)]
+    folded, parted = list[dict[str, Any]](), list[dict[str, Any]]()
+    for each, origin in trace_brought_back(states, said):
+        if origin.since not in said:
+            parted.append(each._asdict() | {"before": origin.until})
+            continue
+        transaction.run("forget/mark-loads", revisions=[each.since, *([each.until] if each.until else [])])
+        if each.until is None:
+            folded.append(each._asdict() | {"since": origin.since})
+        else:
+            parted.append(each._asdict() | {"before": None})
+    if folded:
+        [row] = transaction.run("forget/fold-brought-back", rows=folded)
+        transaction.run("forget/mark-loads", revisions=revisions_of(row))
+    if parted:
+        transaction.run("forget/part-brought-back", rows=parted)
+        while take_back(state, [-row["since"] for row in parted]):
+            pass
+        transaction.run("forget/clear-parted", rows=parted)
+
+
+def trace_brought_back(
+    states: Iterable[ElementState], said: Collection[int]
+) -> Iterator[tuple[ElementState, ElementState]]:
+    """Yield the states that undos have brought back of what was said in some revisions, with what is to become of each.
+
+    That is the last state before it that others said; or the first that was said in these revisions, where they said
+    nothing before it.
+    """
+    origins: dict[tuple[str, str, int | None], ElementState] = {}
+    for state in sorted(states, key=attrgetter("since")):
+        is_said = state.since in said
+        before = state.since if is_said else state.undoes
+        origin = origins.get((state.of, state.id, before), state)
+        if not is_said and origin.since not in said and origin.until == before:
+            origin = state  # an undo that brought back what others said
+        if state.until is not None and not state.whole:
+            origins[state.of, state.id, state.until] = origin
+        if not is_said and origin is not state:
+            yield state, origin
 
 
 def join_brought_back(state: ForgettingState, revisions: list[int]) -> None:
