@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph.aliases import find_named
 from memorygraph.graph.connection import Abandon
-from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction, work_through
 from memorygraph.graph.search import conversation_token
 from memorygraph.graph.writes import NOTHING
 from memorygraph.json_text import parse_stored_json
@@ -34,6 +34,9 @@ MESSAGES_PER_TRANSACTION = 500
 CONVERSATIONS_PER_LIST = 100
 NODES_PER_LIST = 10_000
 NO_LIMIT = 1 << 53
+WHOLE = 1 << 10
+"""What is forgotten in one transaction, of which it is a part where that was too large."""
+
 FRAMED_KEY = "framed"
 """Under this the metadata of an adapter says which conversation it is of."""
 
@@ -84,6 +87,11 @@ class ForgettingState:
     properties: dict[str, Any]
     went: Counter[str] = field(default_factory=Counter)
     stayed: Counter[str] = field(default_factory=Counter)
+    share: int = 1
+
+    def limit(self, most: int) -> int:
+        """How many elements a transaction takes, of which it may take so many: fewer where those were too large."""
+        return max(1, most // self.share)
 
     def run(self, query: str, **parameters: Any) -> dict[str, Any]:
         """Run a query about the list, and return its row."""
@@ -203,8 +211,11 @@ def forget_for_good(
     recorded = namespace.write(begin)
     if isinstance(recorded, Forgotten):
         return recorded
-    while namespace.write(lambda transaction: forget_next(transaction, forgetting, recorded)):
-        pass
+
+    def step(part: int) -> int:
+        return namespace.write(lambda transaction: forget_next(transaction, forgetting, recorded, WHOLE // part))
+
+    work_through(step, WHOLE)
     return finish(namespace, forgetting, recorded, kind, clear)
 
 
@@ -238,10 +249,13 @@ def begin_list(
     return str(state.properties["load"])
 
 
-def forget_next(transaction: NamespaceTransaction, forgetting: str, load: str) -> bool:
-    """Forget one piece; False when nothing is left of the list."""
+def forget_next(transaction: NamespaceTransaction, forgetting: str, load: str, share: int = 1) -> bool:
+    """Forget one piece; False when nothing is left of the list. `share` divides how much a piece is at most."""
     state = lock_list(transaction, forgetting, load)
-    if state is None or not forget_piece(state):
+    if state is None:
+        return False
+    state.share = share
+    if not forget_piece(state):
         return False
     state.save()
     return True
@@ -301,7 +315,7 @@ def forget_edge(state: ForgettingState, identifier: str) -> None:
 
 def spread(state: ForgettingState) -> bool:
     """Put on the list what goes with what is on it."""
-    row = state.run("spread", limit=EDGES_PER_TRANSACTION)
+    row = state.run("spread", limit=state.limit(EDGES_PER_TRANSACTION))
     for name in sorted(set(row.get("conversations", []))):
         take_conversation(state, name)
     return bool(row.get("looked_at"))
@@ -320,7 +334,7 @@ def forget_learnt(state: ForgettingState) -> bool:
         state.stayed["nodes that something else says too"] += state.run("list-learnt", revisions=revisions)["others"]
         state.run("set-counts", properties={"learnt": True})
         return True
-    page = {"revisions": revisions, "limit": EDGES_PER_TRANSACTION}
+    page = {"revisions": revisions, "limit": state.limit(EDGES_PER_TRANSACTION)}
     row = state.transaction.run("forget/delete-learnt-edges", **page)[0]
     if row["edges"]:
         state.went["edges"] += row["edges"]
@@ -328,7 +342,7 @@ def forget_learnt(state: ForgettingState) -> bool:
         return True
     if take_back(state, revisions):
         return True
-    cleared = state.transaction.run("forget/clear-loads", **of, limit=EDGES_PER_TRANSACTION)[0]["cleared"]
+    cleared = state.transaction.run("forget/clear-loads", **of, limit=state.limit(EDGES_PER_TRANSACTION))[0]["cleared"]
     state.went["records of loads"] += cleared
     return bool(cleared)
 
@@ -336,7 +350,7 @@ def forget_learnt(state: ForgettingState) -> bool:
 def take_back(state: ForgettingState, revisions: Sequence[int]) -> bool:
     """Take back some of what these revisions changed; False where nothing of it is left."""
     for query in ("take-back-formers", "take-back-nodes", "take-back-edges"):
-        row = state.transaction.run(f"forget/{query}", revisions=revisions, limit=EDGES_PER_TRANSACTION)[0]
+        row = state.transaction.run(f"forget/{query}", revisions=revisions, limit=state.limit(EDGES_PER_TRANSACTION))[0]
         if row["changed"]:
             state.went["changes taken back"] += row["changed"]
             state.transaction.run("forget/mark-loads", revisions=row.get("revisions", []))
@@ -402,7 +416,7 @@ def join_brought_back(state: ForgettingState, revisions: list[int]) -> None:
 
 def forget_messages(state: ForgettingState) -> bool:
     """Forget messages that nothing else needs, from the last of a conversation backwards."""
-    if versions := state.run("list-messages", limit=ELEMENTS_PER_TRANSACTION)["versions"]:
+    if versions := state.run("list-messages", limit=state.limit(ELEMENTS_PER_TRANSACTION))["versions"]:
         state.went["versions"] += versions
         return True
     locked = state.run("lock-messages").get("ids")  # at most one more
@@ -410,7 +424,7 @@ def forget_messages(state: ForgettingState) -> bool:
         return False
     needed = state.transaction.run("forget/needed-messages", ids=locked)[0]["place"]
     # The last that was locked is only looked at, where there may be others before it: it goes on the list instead.
-    going = locked[:needed][:MESSAGES_PER_TRANSACTION]
+    going = locked[:needed][: state.limit(MESSAGES_PER_TRANSACTION)]
     if not going:
         state.run("keep-message", id=locked[0])
         return True
@@ -436,17 +450,17 @@ def count_kept(state: ForgettingState) -> None:
 def sweep(state: ForgettingState) -> bool:
     """Delete what is on the list, and what hangs on it."""
     for query in ("delete-facts", "delete-edges"):
-        row = state.run(query, limit=EDGES_PER_TRANSACTION)
+        row = state.run(query, limit=state.limit(EDGES_PER_TRANSACTION))
         if row["edges"]:
             state.went["edges"] += row["edges"]
             state.went["former states"] += row.get("formers", 0)
             state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
             state.run("list-unobserved", ids=row.get("ends", []))  # what others have joined to a node on the list since
             return True
-    if entries := state.run("delete-entries", limit=EDGES_PER_TRANSACTION)["entries"]:
+    if entries := state.run("delete-entries", limit=state.limit(EDGES_PER_TRANSACTION))["entries"]:
         state.went["statements of thoughts"] += entries
         return True
-    row = state.run("delete-listed", limit=ELEMENTS_PER_TRANSACTION)
+    row = state.run("delete-listed", limit=state.limit(ELEMENTS_PER_TRANSACTION))
     if not row.get("labels"):
         return False
     for labels in row["labels"]:
@@ -465,7 +479,9 @@ def revisions_of(row: dict[str, Any]) -> list[int]:
 def rename_kept(state: ForgettingState) -> bool:
     """Have messages that stay say that they are of the other conversations alone."""
     names, transaction = state.properties["conversations"], state.transaction
-    kept = transaction.run("forget/named-messages", forgetting=state.id, names=names, limit=ELEMENTS_PER_TRANSACTION)
+    kept = transaction.run(
+        "forget/named-messages", forgetting=state.id, names=names, limit=state.limit(ELEMENTS_PER_TRANSACTION)
+    )
     if not kept:
         return False
     forget_metadata(state, [row["id"] for row in kept])

@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from memorygraph import MemoryGraph, Provenance
 from memorygraph.cli import cli
 from memorygraph.compiler.identity import program_id
-from memorygraph.errors import ConflictError, NotFoundError, Source
+from memorygraph.errors import ConflictError, NotFoundError, Source, TooLargeError
 from memorygraph.graph import forgetting
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.memory.items import ItemKey, ItemWrites, shelf_of
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.spool import Spool
@@ -923,6 +923,25 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
     assert graph.forget_conversation("talk").went == complete.went
     assert graph.broken_invariants() == []
     assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
+
+
+def test_fewer_at_a_time_are_forgotten_where_those_of_one_transaction_are_too_large(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piece, shares = forgetting.forget_next, list[int]()
+
+    def forget_a_few(transaction: NamespaceTransaction, list_: str, load: str, share: int) -> bool:
+        shares.append(share)
+        if share < 10:
+            raise TooLargeError("this is too large for one transaction")
+        return piece(transaction, list_, load, share)
+
+    monkeypatch.setattr(forgetting, "forget_next", forget_a_few)
+    monkeypatch.setattr(forgetting, "MESSAGES_PER_TRANSACTION", 32)
+    graph.messages("talk").extend({"role": "user", "content": f"a long text {i}"} for i in range(5))
+    assert graph.forget_conversation("talk").went["messages"] == 5
+    assert shares == [1, 4, *[16] * 5]  # its version, two messages, two more, the last, and nothing
+    assert graph.broken_invariants() == []
 
 
 def killed(*_: Any) -> bool:
