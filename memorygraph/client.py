@@ -808,8 +808,15 @@ class MemoryGraph:
         if address is not None:  # what PETE made is found by it also where it is deleted
             addressed = find_addressed(self.scope.read, [address])
             identifier = addressed[0].id if addressed else id_of(address)
-        kind, identifier = find_target(self.scope, identifier)
-        return forget_for_good(self.scope, kind, identifier, dry_run=dry_run, clear=partial(clear_files, self.scope))
+        kind, target = find_target(self.scope, identifier)
+        return forget_for_good(
+            self.scope,
+            kind,
+            target,
+            named=None if target == identifier else identifier,
+            dry_run=dry_run,
+            clear=partial(clear_files, self.scope),
+        )
 
     def forget_conversation(self, name: str, *, dry_run: bool = False) -> Forgotten:
         """Forget a conversation with all of its versions, and what was learnt from it alone.

@@ -34,6 +34,15 @@ RETURN conversation.name AS name
 ORDER BY conversation.namespace, conversation.expires_at
 LIMIT $limit;
 
+// name: lock-due
+// A conversation that has expired, with its write lock, before its time is read: no row where it has got another one since
+// it was found to be due. Parameters: namespace, name.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})
+SET conversation.operation = 0
+WITH conversation
+WHERE conversation.expires_at <= datetime.realtime()
+RETURN conversation.name AS name;
+
 // name: list-due
 // Put some of the nodes that have expired on the list, and some of those that were deleted before they did. Parameters:
 // namespace, forgetting, limit.
@@ -63,9 +72,15 @@ DELETE listed;
 
 // name: set-node
 // Have a node expire at a time, or some milliseconds from now, or never where both are null. A time less than $lead
-// milliseconds away is now: no process has looked since it was set. No row where there is no such node. Parameters:
-// namespace, id, time, milliseconds, lead.
+// milliseconds away is now: no process has looked since it was set. No row where there is no such node, or where it has expired
+// and is being removed: under the lock of the namespace, as what removes it. Parameters: namespace, id, time, milliseconds, lead.
+CALL () {
+  MATCH (namespace:Namespace {name: $namespace})
+  SET namespace.revision = coalesce(namespace.revision, 0)
+  RETURN count(*) AS locked
+}
 MATCH (node:Node {namespace: $namespace, id: $id})
+WHERE NOT EXISTS { (node)<-[:FORGETS]-(:Forgetting {kind: 'expired'}) }
 WITH node, datetime.realtime() AS now,
      CASE WHEN $milliseconds IS NULL THEN $time
           ELSE datetime.realtime() + duration({milliseconds: $milliseconds}) END AS wanted

@@ -1,6 +1,6 @@
 // Forgetting (graph/forgetting.py): what goes for good, with its history, its runs and what was learnt from it alone.
 //
-//   (:Forgetting {namespace, id, kind, target, load, conversations, runs})-[:FORGETS {spread, due}]->(what is to go)
+//   (:Forgetting {namespace, id, kind, target, name, load, conversations, runs})-[:FORGETS {spread, due}]->(what is to go)
 //
 // First everything that goes with something on the list is put on the list (`spread`); then the list is deleted, a bounded
 // piece in each transaction, under the write lock of the namespace. A message goes when nothing follows it and nothing ends with it, so that what another conversation has stays. What a
@@ -8,13 +8,14 @@
 
 // name: begin
 // The list of what is to be forgotten, made unless it is there: a process may have been killed before it was done. Takes
-// the write lock of the namespace, which what only raw Cypher or a bundle has made may lack. Parameters: namespace,
-// forgetting, kind, target, load.
+// the write lock of the namespace, which what only raw Cypher or a bundle has made may lack. `named` is the name by which
+// a node was asked for, or null. Parameters: namespace, forgetting, kind, target, named, load.
 MERGE (namespace:Namespace {name: $namespace})
 SET namespace.revision = coalesce(namespace.revision, 0)
 MERGE (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
   ON CREATE SET forgetting.kind = $kind, forgetting.target = $target, forgetting.load = $load,
                 forgetting.conversations = [], forgetting.runs = [], forgetting.until = namespace.revision
+SET forgetting.name = coalesce($named, forgetting.name)
 RETURN properties(forgetting) AS forgetting;
 
 // name: lock
@@ -64,6 +65,13 @@ UNION
 UNWIND ['node', 'edge', 'run', 'program'] AS kind
 MATCH (forgetting:Forgetting {namespace: $namespace, id: kind + ' ' + $id})
 RETURN forgetting.kind AS kind, true AS present;
+
+// name: begun-by-name
+// The nodes that were asked to be forgotten by a name, and are not yet. Parameters: namespace, name.
+MATCH (forgetting:Forgetting {namespace: $namespace})
+WHERE forgetting.id STARTS WITH 'node ' AND forgetting.name = $name
+RETURN forgetting.target AS id
+ORDER BY id;
 
 // name: any-conversation
 // Whether there is a conversation, or one whose forgetting has begun, or records of what was asked for in one.
@@ -444,6 +452,100 @@ CALL (said, undos) {
 WITH said, said.until AS deleted, undos WHERE nodes + edges + formers > 0
 DETACH DELETE said
 RETURN count(*) AS joined, reduce(all = collect(DISTINCT deleted), each IN collect(undos) | all + each) AS revisions;
+
+// name: brought-back
+// The states of the elements of which these revisions made one that another load ended, and that was undone since: each with
+// the revisions that began and ended it, and with the one that the first of them undoes. `whole` is a node that was deleted: what
+// has its id after it is another one. Parameters: namespace, revisions.
+MATCH (undo:Load {namespace: $namespace})
+USING INDEX SEEK undo:Load(namespace, revision)
+WHERE undo.revision >= 0 AND undo.undoes IS NOT NULL
+WITH DISTINCT undo.undoes AS undone
+MATCH (said:Former {namespace: $namespace, until: undone})
+USING INDEX SEEK said:Former(namespace, until)
+WHERE said.since IN $revisions
+WITH DISTINCT said.of AS of, said.id AS id
+CALL (of, id) {
+  MATCH (node:Node {namespace: $namespace, id: id})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE of = 'node'
+  RETURN coalesce(node.since, 0) AS since, null AS until, false AS whole
+  UNION ALL
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  WHERE of = 'edge'
+  RETURN coalesce(edge.since, 0) AS since, null AS until, false AS whole
+  UNION ALL
+  MATCH (former:Former {namespace: $namespace, id: id})
+  USING INDEX SEEK former:Former(namespace, id, until)
+  WHERE former.until IS NOT NULL AND former.of = of
+  RETURN former.since AS since, former.until AS until, coalesce(former.itself, false) AS whole
+}
+OPTIONAL MATCH (began:Load {namespace: $namespace, revision: since})
+USING INDEX SEEK began:Load(namespace, revision)
+RETURN of, id, since, until, whole, began.undoes AS undoes;
+
+// name: fold-brought-back
+// What is there again of what these elements were first, since a revision, is so from that on: what was changed in between,
+// and changed back, goes. Parameters: namespace, rows [{of, id, since}].
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (node:Node {namespace: $namespace, id: row.id})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE row.of = 'node'
+  SET node.since = row.since
+}
+CALL (row) {
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: row.id}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  WHERE row.of = 'edge'
+  SET edge.since = row.since
+}
+MATCH (former:Former {namespace: $namespace, id: row.id})
+USING INDEX SEEK former:Former(namespace, id, until)
+WHERE former.until > row.since AND former.since >= row.since AND former.of = row.of AND NOT coalesce(former.itself, false)
+WITH former, [former.since, former.until] AS lasted
+DETACH DELETE former
+RETURN reduce(all = [], each IN collect(lasted) | all + each) AS revisions;
+
+// name: part-brought-back
+// Have states that undos have begun be taken back, as those of a forgotten conversation are (take-back-nodes, -edges and
+// -formers), to what they were before, if that is known: the state that ended at `before`. Until then they have the negative of
+// the revision that began them, and what they become has it as its end. Parameters: namespace, rows [{of, id, since, until,
+// before}].
+UNWIND $rows AS row
+CALL (row) {
+  MATCH (node:Node {namespace: $namespace, id: row.id})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE row.of = 'node' AND row.until IS NULL
+  SET node.since = -row.since
+}
+CALL (row) {
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: row.id}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  WHERE row.of = 'edge' AND row.until IS NULL
+  SET edge.since = -row.since
+}
+CALL (row) {
+  MATCH (former:Former {namespace: $namespace, id: row.id, until: row.until})
+  USING INDEX SEEK former:Former(namespace, id, until)
+  WHERE former.of = row.of
+  SET former.since = -row.since
+}
+MATCH (said:Former {namespace: $namespace, id: row.id, until: row.before})
+USING INDEX SEEK said:Former(namespace, id, until)
+WHERE said.of = row.of
+CREATE (before:Former)
+SET before = said {.*, since: row.since, until: -row.since, itself: null, expires_at: null,
+            embedding: null, embedding_model: null};
+
+// name: clear-parted
+// Delete what elements were to become that went instead, as an edge without its ends does. Parameters: namespace, rows (as
+// above).
+UNWIND $rows AS row
+MATCH (before:Former {namespace: $namespace, id: row.id, until: -row.since})
+USING INDEX SEEK before:Former(namespace, id, until)
+DETACH DELETE before;
 
 // name: list-learnt
 // Put on the list the nodes that only these revisions tell of, and what was deleted of them; `others` are those that

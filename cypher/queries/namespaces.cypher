@@ -73,6 +73,16 @@ MATCH (migration:Migration)
 WHERE migration.files IS NULL
 SET migration.files = $mark;
 
+// name: renew-record
+// Put another record in the place of a namespace's. A transaction that began something in the namespace without its lock, as
+// the first message of a conversation does, holds a shared lock on the name until its commit, by its MERGE: what makes a record
+// of this name waits for it, and then finds what it has stored. Parameters: namespace.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace, properties(namespace) AS kept
+DETACH DELETE namespace
+CREATE (record:Namespace)
+SET record = kept;
+
 // name: drop-namespace-records
 // Delete the namespace itself, its loads and its checkpoints. Parameters: namespace.
 MATCH (namespace:Namespace {name: $namespace})

@@ -483,10 +483,14 @@ ORDER BY node.namespace, id
 LIMIT $limit;
 
 // name: embed-messages
-// Parameters: namespace, model, rows [{id, vector}].
+// A message that was hidden since it was read, as by forget/hide-messages, gets none. Parameters: namespace, model,
+// rows [{id, vector}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
+SET message.namespace = $namespace // its lock, before its text is read
+WITH message, row
+WHERE message.said IS NOT NULL
 SET message.embedding = row.vector, message.embedding_model = $model;
 
 // name: embed-passages

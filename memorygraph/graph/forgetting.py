@@ -12,14 +12,15 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Any, Literal, NamedTuple
 
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph.aliases import find_named
 from memorygraph.graph.connection import Abandon
-from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction, work_through
 from memorygraph.graph.search import conversation_token
 from memorygraph.graph.writes import NOTHING
 from memorygraph.json_text import parse_stored_json
@@ -33,6 +34,9 @@ MESSAGES_PER_TRANSACTION = 500
 CONVERSATIONS_PER_LIST = 100
 NODES_PER_LIST = 10_000
 NO_LIMIT = 1 << 53
+WHOLE = 1 << 10
+"""What is forgotten in one transaction, of which it is a part where that was too large."""
+
 FRAMED_KEY = "framed"
 """Under this the metadata of an adapter says which conversation it is of."""
 
@@ -83,6 +87,11 @@ class ForgettingState:
     properties: dict[str, Any]
     went: Counter[str] = field(default_factory=Counter)
     stayed: Counter[str] = field(default_factory=Counter)
+    share: int = 1
+
+    def limit(self, most: int) -> int:
+        """How many elements a transaction takes, of which it may take so many: fewer where those were too large."""
+        return max(1, most // self.share)
 
     def run(self, query: str, **parameters: Any) -> dict[str, Any]:
         """Run a query about the list, and return its row."""
@@ -98,6 +107,21 @@ class ForgettingState:
         self.run("set-counts", properties=kept)
         self.went.clear()
         self.stayed.clear()
+
+
+class ElementState(NamedTuple):
+    """A state of a node or an edge, between the revisions that began and ended it; a present one has no end.
+
+    `undoes` is the revision that was undone by the one that began it, if that was an undo. A `whole` node was deleted
+    then: what has its id after it is another one.
+    """
+
+    of: str
+    id: str
+    since: int
+    until: int | None
+    whole: bool
+    undoes: int | None
 
 
 def read_counts(texts: Iterable[str] | None) -> dict[str, int]:
@@ -122,6 +146,8 @@ def find_target(namespace: Namespace, text: str) -> tuple[ForgettingKind, str]:
         return kind, text
     if named := find_named(namespace.read, [text]):
         return "node", named[text].id
+    for row in namespace.read("forget/begun-by-name", name=text):  # an interrupted list, whose node may be gone already
+        return "node", str(row["id"])
     raise NotFoundError(
         f"nothing in namespace `{namespace}` has the id or the name `{text}`; `search` finds ids by text, "
         "and `messages forget` forgets a conversation by its name"
@@ -152,13 +178,15 @@ def forget_for_good(
     kind: ForgettingKind,
     target: str,
     *,
+    named: str | None = None,
     dry_run: bool = False,
     clear: Callable[[Sequence[str], Sequence[str]], int] = lambda _conversations, _runs: 0,
 ) -> Forgotten:
     """Forget a conversation by its name, some of what has expired, or anything else by its id.
 
-    `clear` deletes what files of this machine hold of conversations and of runs, and returns how many that were. A dry
-    run does everything in one transaction, and rolls back.
+    `named` is the name by which a node was asked for: where this is interrupted, it goes on by that, too. `clear`
+    deletes what files of this machine hold of conversations and of runs, and returns how many that were. A dry run does
+    everything in one transaction, and rolls back.
 
     Raises:
         NotFoundError: the namespace was dropped meanwhile.
@@ -167,7 +195,7 @@ def forget_for_good(
     load = uuid.uuid4().hex
 
     def begin(transaction: NamespaceTransaction) -> str | Forgotten:
-        return begin_list(transaction, kind, target, load, dry_run=dry_run)
+        return begin_list(transaction, kind, target, load, named=named, dry_run=dry_run)
 
     if dry_run:
 
@@ -183,17 +211,26 @@ def forget_for_good(
     recorded = namespace.write(begin)
     if isinstance(recorded, Forgotten):
         return recorded
-    while namespace.write(lambda transaction: forget_next(transaction, forgetting, recorded)):
-        pass
+
+    def step(part: int) -> int:
+        return namespace.write(lambda transaction: forget_next(transaction, forgetting, recorded, WHOLE // part))
+
+    work_through(step, WHOLE)
     return finish(namespace, forgetting, recorded, kind, clear)
 
 
 def begin_list(
-    transaction: NamespaceTransaction, kind: ForgettingKind, target: str, load: str, *, dry_run: bool
+    transaction: NamespaceTransaction,
+    kind: ForgettingKind,
+    target: str,
+    load: str,
+    *,
+    named: str | None = None,
+    dry_run: bool,
 ) -> str | Forgotten:
     """Begin a list, or go on with one that is there, and return the id of the load that is to be left of it."""
     forgetting = f"{kind} {target}"
-    [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, load=load)
+    [row] = transaction.run("forget/begin", forgetting=forgetting, kind=kind, target=target, named=named, load=load)
     state = ForgettingState(transaction, forgetting, row["forgetting"])
     if kind == "conversation":
         names = state.properties["conversations"]
@@ -212,10 +249,13 @@ def begin_list(
     return str(state.properties["load"])
 
 
-def forget_next(transaction: NamespaceTransaction, forgetting: str, load: str) -> bool:
-    """Forget one piece; False when nothing is left of the list."""
+def forget_next(transaction: NamespaceTransaction, forgetting: str, load: str, share: int = 1) -> bool:
+    """Forget one piece; False when nothing is left of the list. `share` divides how much a piece is at most."""
     state = lock_list(transaction, forgetting, load)
-    if state is None or not forget_piece(state):
+    if state is None:
+        return False
+    state.share = share
+    if not forget_piece(state):
         return False
     state.save()
     return True
@@ -256,11 +296,12 @@ def take_calls(state: ForgettingState, name: str) -> None:
 
 def take_expired(state: ForgettingState, conversations: int, nodes: int) -> int:
     """Put what has expired on the list, at most as many conversations and nodes, and return how many there are."""
-    due = state.transaction.run("expiry/due-conversations", limit=conversations)
-    for row in due:
-        take_conversation(state, row["name"])
+    taken = 0
+    for row in state.transaction.run("expiry/due-conversations", limit=conversations):
+        if state.transaction.run("expiry/lock-due", name=row["name"]):  # not renewed meanwhile
+            taken += take_conversation(state, row["name"])
     [row] = state.transaction.run("expiry/list-due", forgetting=state.id, limit=nodes)
-    return len(due) + int(row["due"])
+    return taken + int(row["due"])
 
 
 def forget_edge(state: ForgettingState, identifier: str) -> None:
@@ -274,7 +315,7 @@ def forget_edge(state: ForgettingState, identifier: str) -> None:
 
 def spread(state: ForgettingState) -> bool:
     """Put on the list what goes with what is on it."""
-    row = state.run("spread", limit=EDGES_PER_TRANSACTION)
+    row = state.run("spread", limit=state.limit(EDGES_PER_TRANSACTION))
     for name in sorted(set(row.get("conversations", []))):
         take_conversation(state, name)
     return bool(row.get("looked_at"))
@@ -289,25 +330,82 @@ def forget_learnt(state: ForgettingState) -> bool:
     if not state.properties.get("learnt"):
         # Once: what is on the list then goes on being spread before anything else is done.
         join_brought_back(state, revisions)
+        take_back_brought_back(state, revisions)
         state.stayed["nodes that something else says too"] += state.run("list-learnt", revisions=revisions)["others"]
         state.run("set-counts", properties={"learnt": True})
         return True
-    page = {"revisions": revisions, "limit": EDGES_PER_TRANSACTION}
+    page = {"revisions": revisions, "limit": state.limit(EDGES_PER_TRANSACTION)}
     row = state.transaction.run("forget/delete-learnt-edges", **page)[0]
     if row["edges"]:
         state.went["edges"] += row["edges"]
         state.run("list-unobserved", ids=row["ends"])
         return True
+    if take_back(state, revisions):
+        return True
+    cleared = state.transaction.run("forget/clear-loads", **of, limit=state.limit(EDGES_PER_TRANSACTION))[0]["cleared"]
+    state.went["records of loads"] += cleared
+    return bool(cleared)
+
+
+def take_back(state: ForgettingState, revisions: Sequence[int]) -> bool:
+    """Take back some of what these revisions changed; False where nothing of it is left."""
     for query in ("take-back-formers", "take-back-nodes", "take-back-edges"):
-        row = state.transaction.run(f"forget/{query}", **page)[0]
+        row = state.transaction.run(f"forget/{query}", revisions=revisions, limit=state.limit(EDGES_PER_TRANSACTION))[0]
         if row["changed"]:
             state.went["changes taken back"] += row["changed"]
             state.transaction.run("forget/mark-loads", revisions=row.get("revisions", []))
             state.run("list-unobserved", ids=row.get("ends", []))
             return True
-    cleared = state.transaction.run("forget/clear-loads", **of, limit=EDGES_PER_TRANSACTION)[0]["cleared"]
-    state.went["records of loads"] += cleared
-    return bool(cleared)
+    return False
+
+
+def take_back_brought_back(state: ForgettingState, revisions: Sequence[int]) -> None:
+    """Have what was said in these revisions, and undos of later changes have brought back, become what it was before.
+
+    Where it was nothing, it is theirs again, without what was changed and undone; what has been changed since, goes.
+    """
+    said, transaction = {*revisions}, state.transaction
+    rows = transaction.run("forget/brought-back", revisions=revisions)
+    states = [ElementState(**row) for row in rows if isinstance(row["since"], int)]
+    folded, parted = list[dict[str, Any]](), list[dict[str, Any]]()
+    for each, origin in trace_brought_back(states, said):
+        if origin.since not in said:
+            parted.append(each._asdict() | {"before": origin.until})
+            continue
+        transaction.run("forget/mark-loads", revisions=[each.since, *([each.until] if each.until else [])])
+        if each.until is None:
+            folded.append(each._asdict() | {"since": origin.since})
+        else:
+            parted.append(each._asdict() | {"before": None})
+    if folded:
+        [row] = transaction.run("forget/fold-brought-back", rows=folded)
+        transaction.run("forget/mark-loads", revisions=revisions_of(row))
+    if parted:
+        transaction.run("forget/part-brought-back", rows=parted)
+        while take_back(state, [-row["since"] for row in parted]):
+            pass
+        transaction.run("forget/clear-parted", rows=parted)
+
+
+def trace_brought_back(
+    states: Iterable[ElementState], said: Collection[int]
+) -> Iterator[tuple[ElementState, ElementState]]:
+    """Yield the states that undos have brought back of what was said in some revisions, with what is to become of each.
+
+    That is the last state before it that others said; or the first that was said in these revisions, where they said
+    nothing before it.
+    """
+    origins: dict[tuple[str, str, int | None], ElementState] = {}
+    for state in sorted(states, key=attrgetter("since")):
+        is_said = state.since in said
+        before = state.since if is_said else state.undoes
+        origin = origins.get((state.of, state.id, before), state)
+        if not is_said and origin.since not in said and origin.until == before:
+            origin = state  # an undo that brought back what others said
+        if state.until is not None and not state.whole:
+            origins[state.of, state.id, state.until] = origin
+        if not is_said and origin is not state:
+            yield state, origin
 
 
 def join_brought_back(state: ForgettingState, revisions: list[int]) -> None:
@@ -318,7 +416,7 @@ def join_brought_back(state: ForgettingState, revisions: list[int]) -> None:
 
 def forget_messages(state: ForgettingState) -> bool:
     """Forget messages that nothing else needs, from the last of a conversation backwards."""
-    if versions := state.run("list-messages", limit=ELEMENTS_PER_TRANSACTION)["versions"]:
+    if versions := state.run("list-messages", limit=state.limit(ELEMENTS_PER_TRANSACTION))["versions"]:
         state.went["versions"] += versions
         return True
     locked = state.run("lock-messages").get("ids")  # at most one more
@@ -326,7 +424,7 @@ def forget_messages(state: ForgettingState) -> bool:
         return False
     needed = state.transaction.run("forget/needed-messages", ids=locked)[0]["place"]
     # The last that was locked is only looked at, where there may be others before it: it goes on the list instead.
-    going = locked[:needed][:MESSAGES_PER_TRANSACTION]
+    going = locked[:needed][: state.limit(MESSAGES_PER_TRANSACTION)]
     if not going:
         state.run("keep-message", id=locked[0])
         return True
@@ -352,17 +450,17 @@ def count_kept(state: ForgettingState) -> None:
 def sweep(state: ForgettingState) -> bool:
     """Delete what is on the list, and what hangs on it."""
     for query in ("delete-facts", "delete-edges"):
-        row = state.run(query, limit=EDGES_PER_TRANSACTION)
+        row = state.run(query, limit=state.limit(EDGES_PER_TRANSACTION))
         if row["edges"]:
             state.went["edges"] += row["edges"]
             state.went["former states"] += row.get("formers", 0)
             state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
             state.run("list-unobserved", ids=row.get("ends", []))  # what others have joined to a node on the list since
             return True
-    if entries := state.run("delete-entries", limit=EDGES_PER_TRANSACTION)["entries"]:
+    if entries := state.run("delete-entries", limit=state.limit(EDGES_PER_TRANSACTION))["entries"]:
         state.went["statements of thoughts"] += entries
         return True
-    row = state.run("delete-listed", limit=ELEMENTS_PER_TRANSACTION)
+    row = state.run("delete-listed", limit=state.limit(ELEMENTS_PER_TRANSACTION))
     if not row.get("labels"):
         return False
     for labels in row["labels"]:
@@ -381,7 +479,9 @@ def revisions_of(row: dict[str, Any]) -> list[int]:
 def rename_kept(state: ForgettingState) -> bool:
     """Have messages that stay say that they are of the other conversations alone."""
     names, transaction = state.properties["conversations"], state.transaction
-    kept = transaction.run("forget/named-messages", forgetting=state.id, names=names, limit=ELEMENTS_PER_TRANSACTION)
+    kept = transaction.run(
+        "forget/named-messages", forgetting=state.id, names=names, limit=state.limit(ELEMENTS_PER_TRANSACTION)
+    )
     if not kept:
         return False
     forget_metadata(state, [row["id"] for row in kept])

@@ -319,7 +319,10 @@ def drop_namespace(namespace: Namespace) -> None:
         if not deleted:
             transaction.run("namespaces/keep-mark", mark=UNCOMPACTED)
             deleted = drop_other_parts(transaction)
-        if not deleted:  # the transaction holds the namespace's lock: nothing is left
+        if not deleted:
+            transaction.run("namespaces/renew-record")  # waits for what others begin in the namespace at this moment
+            deleted = drop_other_parts(transaction)
+        if not deleted:  # the transaction holds the namespace's locks: nothing is left
             transaction.run("namespaces/drop-namespace-records")
         return deleted
 

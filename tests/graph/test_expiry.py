@@ -17,8 +17,8 @@ from memorygraph import MemoryGraph, Provenance
 from memorygraph.client import clear_files
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
 from memorygraph.graph import bundle_imports, expiry, forgetting
-from memorygraph.graph.expiry import Expiry, ExpiryGate
-from memorygraph.graph.namespace import NamespaceTransaction, drop_namespace
+from memorygraph.graph.expiry import Expiry, ExpiryGate, set_expiry
+from memorygraph.graph.namespace import NamespaceTransaction, Rows, drop_namespace
 from memorygraph.memory.items import ItemKey, Items, ItemWrites
 from memorygraph.memory.values import Entity
 from memorygraph.query import Query
@@ -384,6 +384,44 @@ def test_an_item_that_is_stored_anew_while_its_former_value_is_removed_stays(
     monkeypatch.setattr(forgetting, "forget_next", after_a_put)
     assert {address: item.value["is"] for address, item in graph.items.get([key, other]).items()} == {key: "new"}
     assert [broken.name for broken in graph.broken_invariants()] == []
+
+
+def test_a_conversation_that_is_renewed_after_it_was_found_to_be_due_stays(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.messages("talk").append({"role": "user", "content": "hello"})
+    graph.expire_conversation("talk", after=HOUR)
+    let_expire(graph)
+    run, late = NamespaceTransaction.run, replace(graph.scope, ungated=True)
+
+    def run_before_a_renewal(transaction: NamespaceTransaction, query: str | Query, /, **parameters: Any) -> Rows:
+        rows = run(transaction, query, **parameters)
+        if query == "expiry/due-conversations":
+            assert set_expiry(late, "conversation", "talk", None, None).expires_at is None
+        return rows
+
+    monkeypatch.setattr(NamespaceTransaction, "run", run_before_a_renewal)
+    assert [message["content"] for message in graph.messages("talk")] == ["hello"]
+    assert graph.purge_expired().went == {}
+
+
+def test_who_renews_a_node_while_it_is_removed_is_told_that_it_has_expired(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.load('Node(node_id="n", name="N", data=""); Node(node_id="near", name="near", data="");')
+    graph.load('Edge(edge_id="e", from_node="n", to_node="near", verb="knows", weight=0.5);')
+    graph.expire("n", after=HOUR)
+    let_expire(graph)
+    piece, late = forgetting.forget_next, replace(graph.scope, ungated=True)
+
+    def after_a_renewal(*list_: Any) -> bool:
+        with pytest.raises(NotFoundError, match="expired"):
+            set_expiry(late, "node", "n", None, None)
+        return piece(*list_)
+
+    monkeypatch.setattr(forgetting, "forget_next", after_a_renewal)
+    assert graph.search("N") == []
+    assert graph.broken_invariants() == []
 
 
 def put_items(values: dict[ItemKey, str], ttl: float | None) -> ItemWrites:

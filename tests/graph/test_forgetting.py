@@ -18,9 +18,9 @@ from click.testing import CliRunner
 from memorygraph import MemoryGraph, Provenance
 from memorygraph.cli import cli
 from memorygraph.compiler.identity import program_id
-from memorygraph.errors import ConflictError, NotFoundError, Source
+from memorygraph.errors import ConflictError, NotFoundError, Source, TooLargeError
 from memorygraph.graph import forgetting
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.memory.items import ItemKey, ItemWrites, shelf_of
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.spool import Spool
@@ -656,9 +656,8 @@ def undo_deletions(graph: MemoryGraph, *, of: str) -> None:
         graph.undo(deleted)
 
 
-def undo_load_and_undo(graph: MemoryGraph, *, times: int) -> None:
-    """Undo the second load, and each undo of it by another one."""
-    revision = 2
+def undo_load_and_undo(graph: MemoryGraph, *, times: int, revision: int = 2) -> None:
+    """Undo a load, by default the second, and each undo of it by another one."""
     for _ in range(times):
         revision = graph.undo(revision).revision
 
@@ -706,6 +705,86 @@ def test_what_a_conversation_changed_and_an_undo_brought_back_becomes_what_it_wa
     assert contents_with(graph, "canary") == []
     assert (graph.node("ada").data, graph.edge("e").verb) == ("later" if later else "of others", "knows")
     assert graph.at(2).node("ada").data == "of others"
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("after", [[], ["ada", "e"]], ids=["", "deleted and brought back"])
+@pytest.mark.parametrize("loads", [1, 2])
+def test_what_a_conversation_changed_and_an_undo_of_a_later_change_brought_back_becomes_what_it_was_before(
+    graph: MemoryGraph, times: int, after: Sequence[str], loads: int
+) -> None:
+    change = 'Node(node_id="ada", data="{0}");' + AT_O.format(verb="{0}")
+    graph.load('Node(node_id="o", name="O", data=""); Node(node_id="ada", name="Ada", data="");')
+    graph.load(change.format("knows"))
+    for number in range(loads):
+        graph.load(change.format(f"canary{number}"), provenance=Provenance(conversation="talk"))
+    changed = graph.load(change.format("likes")).revision
+    assert changed is not None
+    undo_load_and_undo(graph, times=times, revision=changed)
+    for id_ in after:
+        undo_deletions(graph, of=id_)
+    planned = graph.forget_conversation("talk", dry_run=True)
+    assert graph.forget_conversation("talk").went == planned.went
+    assert contents_with(graph, "canary") == []
+    said = "knows" if times % 2 else "likes"
+    assert (graph.node("ada").data, graph.edge("e").verb) == (said, said)
+    assert [graph.at(revision).edge("e").verb for revision in (changed - 1, changed)] == ["knows", "likes"]
+    assert [graph.at(revision).node("ada").data for revision in (changed - 1, changed)] == ["knows", "likes"]
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("later", [[], ["math"], ["math", "music"]])
+def test_what_a_conversation_said_and_undos_of_later_changes_brought_back_is_forgotten_with_it(
+    graph: MemoryGraph, later: Sequence[str]
+) -> None:
+    change = 'Node(node_id="ada", data="{0}");' + AT_O.format(verb="{0}")
+    graph.load('Node(node_id="o", name="O", data="");')
+    created = 'Node(node_id="ada", name="Ada", data="canary");' + AT_O.format(verb="canary")
+    graph.load(created, provenance=Provenance(conversation="talk"))
+    revisions = [graph.load(change.format(said)).revision for said in ("physics", *later)]
+    for revision in reversed(revisions):
+        assert revision is not None
+        graph.undo(revision)
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == contents_with(graph, "Ada") == []
+    assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["o"]
+    assert graph.broken_invariants() == []
+
+
+def test_what_others_said_since_an_undo_brought_back_what_a_conversation_said_stays(graph: MemoryGraph) -> None:
+    change = 'Node(node_id="ada", data="{0}");' + AT_O.format(verb="{0}")
+    graph.load('Node(node_id="o", name="O", data="");')
+    created = 'Node(node_id="ada", name="Ada", data="canary");' + AT_O.format(verb="canary")
+    graph.load(created, provenance=Provenance(conversation="talk"))
+    graph.load(change.format("physics"))
+    undo_load_and_undo(graph, times=1, revision=3)
+    graph.load(change.format("music"))
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    assert (graph.node("ada").data, graph.edge("e").verb) == ("music", "music")
+    assert [change.after["data"] for change in graph.history("ada") if change.after] == ["physics", "music"]
+    assert graph.broken_invariants() == []
+    for revision in (2, 3, 4):
+        with pytest.raises(ConflictError, match="can't be undone"):
+            graph.undo(revision)
+
+
+def test_an_edge_that_an_undo_brought_back_goes_where_an_end_that_it_had_before_is_gone(graph: MemoryGraph) -> None:
+    graph.load("".join(f'Node(node_id="{id_}", name="{id_}", data="");' for id_ in ("ada", "gone", "tea", "milk")))
+    graph.load('Edge(edge_id="e", from_node="ada", to_node="gone", verb="likes", weight=0.5);')
+    graph.load('Edge(edge_id="e", to_node="tea", verb="canary");', provenance=Provenance(conversation="talk"))
+    moved = graph.load('Edge(edge_id="e", to_node="milk", verb="likes");').revision
+    assert moved is not None
+    undo_load_and_undo(graph, times=1, revision=moved)
+    graph.delete("gone")
+    graph.forget_conversation("talk")
+    assert contents_with(graph, "canary") == []
+    with pytest.raises(NotFoundError):
+        graph.edge("e")
+    assert (
+        graph.query("MATCH (f:Former {namespace: $namespace}) WHERE f.until < 0 OR f.since < 0 RETURN f.id AS id") == []
+    )
     assert graph.broken_invariants() == []
 
 
@@ -846,9 +925,51 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
     assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
 
 
+def test_fewer_at_a_time_are_forgotten_where_those_of_one_transaction_are_too_large(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piece, shares = forgetting.forget_next, list[int]()
+
+    def forget_a_few(transaction: NamespaceTransaction, list_: str, load: str, share: int) -> bool:
+        shares.append(share)
+        if share < 10:
+            raise TooLargeError("this is too large for one transaction")
+        return piece(transaction, list_, load, share)
+
+    monkeypatch.setattr(forgetting, "forget_next", forget_a_few)
+    monkeypatch.setattr(forgetting, "MESSAGES_PER_TRANSACTION", 32)
+    graph.messages("talk").extend({"role": "user", "content": f"a long text {i}"} for i in range(5))
+    assert graph.forget_conversation("talk").went["messages"] == 5
+    assert shares == [1, 4, *[16] * 5]  # its version, two messages, two more, the last, and nothing
+    assert graph.broken_invariants() == []
+
+
 def killed(*_: Any) -> bool:
     """The process ends before it forgets the first piece of a list."""
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", ["Ada Lovelace", "Countess"])
+def test_an_entity_whose_forgetting_was_interrupted_is_forgotten_by_its_name_again(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    graph.entities.create(
+        [Entity(name=each, entity_type="p", observations=["a"]) for each in ("Ada Lovelace", "Countess")]
+    )
+    graph.merge("Countess", "Ada Lovelace")
+    graph.purge()  # what the alias had been has an id, which is also its name
+    planned = graph.forget(name, dry_run=True)
+    monkeypatch.setattr(forgetting, "finish", killed)
+    with pytest.raises(KeyboardInterrupt):
+        graph.forget(name)
+    monkeypatch.undo()
+    assert graph.entities.search("").entities == []
+    assert graph.forget(name, dry_run=True).went == planned.went
+    assert graph.forget(name).went == planned.went
+    assert graph.broken_invariants() == []
+    assert contents_with(graph, "Lovelace") == contents_with(graph, "Countess") == []
+    with pytest.raises(NotFoundError):
+        graph.forget(name)
 
 
 @pytest.mark.parametrize("kind", ["node", "edge", "conversation"])

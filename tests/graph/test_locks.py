@@ -6,11 +6,12 @@ import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from datetime import timedelta
+from typing import Any, TypeVar
 
 import pytest
 
-from memorygraph import MemoryGraph, QueryError
+from memorygraph import MemoryGraph, NotFoundError, QueryError
 from memorygraph.graph.migrations import DATA_MIGRATIONS
 from memorygraph.library import CYPHER
 from memorygraph.memory.items import ItemKey, ItemWrites
@@ -19,7 +20,7 @@ from memorygraph.memory.vectors import embed_missing
 from memorygraph.messages.indexing import write_index
 from tests.cli.test_stopping import waiting
 from tests.graph.test_cypher import values_of
-from tests.graph.test_namespaces import info_of
+from tests.graph.test_namespaces import LEFT, info_of
 from tests.memory.test_recall import PointingEmbedder
 
 Result = TypeVar("Result")
@@ -33,7 +34,9 @@ COUNTING = "MATCH (namespace:Namespace {name: $namespace}) SET namespace.revisio
 SET_TO_ITSELF = re.compile(r"\bSET (\w+\.(?!role\b)\w+) = \1\s*(?:[,;]|//|$|\n)")
 
 
-def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result], last: str = "RETURN 1") -> Result:
+def answer_after(
+    graph: MemoryGraph, cypher: str, write: Callable[[], Result], last: str = "RETURN 1", **values: Any
+) -> Result:
     """What a write answers that has waited for a lock, which this Cypher held until its commit, after `last`."""
     is_blocked = waiting(graph.connection, graph.namespace)
     with (
@@ -41,7 +44,7 @@ def answer_after(graph: MemoryGraph, cypher: str, write: Callable[[], Result], l
         graph.connection._driver.session() as session,
         session.begin_transaction() as first,
     ):
-        first.run(cypher, namespace=graph.namespace).consume()
+        first.run(cypher, namespace=graph.namespace, **values).consume()
         second = pool.submit(write)
         while not (is_blocked() or second.done()):
             time.sleep(0.01)
@@ -131,6 +134,15 @@ def test_a_vector_of_a_former_text_is_not_given_to_the_next(graph: MemoryGraph) 
     assert row["vector"] == [0.0, 1.0]
 
 
+def test_a_message_that_is_hidden_meanwhile_gets_no_vector(graph: MemoryGraph) -> None:
+    graph.messages("talk").append({"role": "user", "content": "east"})
+    hiding = "MATCH (message:Message {namespace: $namespace}) SET message.said = null"
+    answer_after(graph, hiding, lambda: embed_missing(graph.scope, PointingEmbedder()))
+    assert graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.embedding AS vector") == [
+        {"vector": None}
+    ]
+
+
 @pytest.mark.parametrize("kind", ["node", "message", "alias"])
 def test_parts_of_the_words_of_a_former_text_are_not_stored_beside_the_next(graph: MemoryGraph, kind: str) -> None:
     label, plural = kind.capitalize(), {"alias": "aliases"}.get(kind, f"{kind}s")
@@ -172,6 +184,21 @@ def test_an_item_that_is_stored_for_good_meanwhile_is_not_renewed(graph: MemoryG
     storing = "MATCH (item:Item {namespace: $namespace}) SET item.ttl = null, item.expires_at = null"
     answer_after(graph, storing, lambda: graph.items.renew([item]))
     assert graph.expiry(item.id).expires_at is None
+
+
+def test_who_renews_a_node_waits_for_what_removes_it(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="x", name="X", data="");')
+    deleting = "MATCH (node:Node {namespace: $namespace, id: 'x'}) DETACH DELETE node"
+    with pytest.raises(NotFoundError):
+        answer_after(graph, COUNTING, lambda: graph.expire("x", after=timedelta(hours=1)), deleting)
+
+
+def test_a_drop_waits_for_a_conversation_that_is_begun_and_takes_it_along(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="x", name="X", data="");')
+    values: dict[str, Any] = {"name": "late", "recalled": True, "version": "v"}
+    beginning = CYPHER["messages/create-conversation"](namespace=graph.namespace, **values)
+    answer_after(graph, beginning.text, lambda: graph.drop_namespace(graph.namespace), **values)
+    assert graph.query(LEFT) == []
 
 
 def test_a_namespace_that_was_set_back_is_written_to_again(graph: MemoryGraph) -> None:
