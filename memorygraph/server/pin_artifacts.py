@@ -33,7 +33,28 @@ TEST_ONLY = frozenset(
 
 # Neo4j needs it to make certificates of its own. Where it is on the class path, Java makes all of it at each start, as
 # it looks for providers of cryptography that its runtime lacks, and Netty does at the first connection: a second.
-NOT_USED = frozenset(f"org.bouncycastle:{name}-jdk18on" for name in ("bcpkix", "bcprov", "bcutil"))
+BOUNCY_CASTLE = frozenset(f"org.bouncycastle:{name}-jdk18on" for name in ("bcpkix", "bcprov", "bcutil"))
+
+# 22 of 174 MB, of which a run of the tests loads no class (tests/bench/results/loaded-classes.txt). Of the files that
+# are left, only the import of Parquet files by `neo4j-admin` names any of them, and nothing here starts that; nothing
+# names scala-reflect, with which macros are compiled. For another version, `tests/bench/loaded_classes.py` tells.
+PARQUET = frozenset(
+    {
+        "blue.strategic.parquet:parquet-floor",
+        "com.google.code.gson:gson",
+        "commons-pool:commons-pool",
+        "org.apache.hadoop:hadoop-common",
+        "org.apache.parquet:parquet-column",
+        "org.apache.parquet:parquet-common",
+        "org.apache.parquet:parquet-encoding",
+        "org.apache.parquet:parquet-format-structures",
+        "org.apache.parquet:parquet-hadoop",
+        "org.apache.parquet:parquet-jackson",
+        "org.locationtech.jts:jts-core",
+        "org.xerial.snappy:snappy-java",
+    }
+)
+NOT_USED = BOUNCY_CASTLE | PARQUET | {"org.scala-lang:scala-reflect"}
 
 
 def write_lock() -> Lock:

@@ -24,6 +24,7 @@ from memorygraph.server import downloads
 from memorygraph.server.artifacts import Lock, not_genuine, read_lock
 from memorygraph.server.certificate import make_certificate
 from memorygraph.server.installation import install
+from memorygraph.server.pin_artifacts import NOT_USED
 from tests.examples import amount
 
 if TYPE_CHECKING:
@@ -162,6 +163,10 @@ def test_the_lock_pins_neo4j_and_its_browser() -> None:
     assert len({artifact.file_name for artifact in lock.artifacts}) == len(lock.artifacts)
     assert [a.coordinate for a in lock.artifacts] == sorted(a.coordinate for a in lock.artifacts)
     assert all(len(artifact.sha256) == 64 and artifact.size > 0 for artifact in lock.artifacts)
+
+
+def test_the_lock_pins_nothing_that_is_left_out() -> None:
+    assert NOT_USED.isdisjoint(f"{artifact.group}:{artifact.name}" for artifact in read_lock().artifacts)
 
 
 def test_every_jar_is_kept_as_its_publisher_signed_it(artifacts: Path) -> None:
