@@ -171,6 +171,7 @@ def load_case(case: Case, fixture: Fixture) -> Found:
     What fails changes nothing, and a dry run neither. Problems and warnings are those of the last load.
     """
     graph: MemoryGraph = fixture("graph")
+    fixture("monkeypatch").setenv("MEMORYGRAPH_NAMESPACE", graph.namespace)  # so that no command has to name it
     graph.load(case.section("given"))
     problems: Iterable[Problem] = ()
     report: LoadReport | None = None

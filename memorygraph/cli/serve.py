@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 CLIENT_CONFIG = "--client-config"
+TOKENS = "--tokens"
 PREFIXES = ("MEMORYGRAPH_", "NEO4J_", "OPENAI_", "ANTHROPIC_", "AGENTSCRIPT_")
 PATHS = (
     "MEMORYGRAPH_HOME",
@@ -46,11 +47,20 @@ def print_client_config(ctx: click.Context, option: click.Parameter, wanted: boo
     """
     if not wanted:
         return
-    arguments = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
+    given = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
+    arguments = list(map(find_tokens_anywhere, ["", *given], given))
     variables = {name: make_absolute(name, value) for name, value in sorted(os.environ.items()) if is_needed(name)}
     server = {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
     output.print_text(json.dumps({"mcpServers": {"memory": server}}, indent=2, ensure_ascii=False))
     ctx.exit()
+
+
+def find_tokens_anywhere(before: str, argument: str) -> str:
+    """Write an argument, given the one before it, so that a file of tokens that it names is found from any folder."""
+    option, is_joined, file = argument.partition("=")
+    if before == TOKENS:
+        return str(Path(argument).absolute())
+    return f"{TOKENS}={Path(file).absolute()}" if is_joined and option == TOKENS else argument
 
 
 def is_needed(name: str) -> bool:
@@ -74,7 +84,7 @@ def make_absolute(name: str, value: str) -> str:
 @click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio")
 @click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen, for http.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, metavar="PORT")
-@click.option("--tokens", metavar="FILE", help="Bearer tokens, each with its namespace: lines `NAMESPACE TOKEN`.")
+@click.option(TOKENS, metavar="FILE", help="Bearer tokens, each with its namespace: lines `NAMESPACE TOKEN`.")
 @click.option(
     "--token", "given", multiple=True, metavar="NAMESPACE=TOKEN", help="A token; the process list shows it to others."
 )

@@ -1,7 +1,8 @@
 """The connection to Neo4j: queries in managed transactions.
 
-All sessions share the driver's bookmark manager, so that a read sees every earlier write of this connection. No call
-waits indefinitely on a silent server: opening, each silence and each read as a whole have a limit.
+All sessions share their bookmarks, so that a read sees every earlier write of this connection, whichever member of a
+cluster answers. No call waits indefinitely on a silent server: opening, each silence and each read as a whole have a
+limit.
 """
 
 from __future__ import annotations
@@ -236,11 +237,14 @@ class Connection:
             if isinstance(server, str)
             else _require_driver(server)
         )
+        self._routes = isinstance(self._driver, neo4j.Neo4jDriver)
+        self._bookmarks = self._driver.execute_query_bookmark_manager
         try:
-            with translating_errors(), self._session(neo4j.READ_ACCESS):
-                address = self._driver.get_server_info().address
-            if database is None and isinstance(self._driver, neo4j.Neo4jDriver):
-                self._home = self._ask_anything(neo4j.READ_ACCESS).database
+            with translating_errors():
+                with self._session(neo4j.READ_ACCESS):
+                    address = self._driver.get_server_info().address
+                if database is None and self._routes:
+                    self._home = self._ask_anything(neo4j.READ_ACCESS).database
         except MemoryGraphError:
             self.close()
             raise
@@ -278,11 +282,12 @@ class Connection:
 
     def find_answering(self) -> Answering:
         """Find who answers: of a cluster, the members that reads and writes go to now."""
-        reads, writes = (self._ask_anything(access).server for access in (neo4j.READ_ACCESS, neo4j.WRITE_ACCESS))
+        with translating_errors():
+            reads, writes = (self._ask_anything(access).server for access in (neo4j.READ_ACCESS, neo4j.WRITE_ACCESS))
         return Answering(str(reads.address), str(writes.address), reads.agent)
 
     def _ask_anything(self, access: str) -> neo4j.ResultSummary:
-        with translating_errors(), self._session(access) as session:
+        with self._session(access) as session:
             return session.run(neo4j.Query(CYPHER["read/answers"]().text)).consume()
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
@@ -332,7 +337,7 @@ class Connection:
         for attempt in itertools.count():
             with translating_errors():
                 try:
-                    return once()
+                    return self._attempt(once, in_doubt=in_doubt)
                 except ConnectionError as closed:  # by another thread, since the last attempt
                     raise (translate_in_doubt(closed) if in_doubt else closed) from closed.__cause__
                 except (exceptions.Neo4jError, exceptions.DriverError) as failure:
@@ -358,6 +363,15 @@ class Connection:
             # Out of step with other writers.
             time.sleep(min(MIN_PAUSE_SECONDS * 2.0**attempt, longest) * random.uniform(0.5, 1.0))  # noqa: S311
         raise AssertionError("the attempts have no end")
+
+    def _attempt(self, once: Callable[[], Result], *, in_doubt: bool) -> Result:
+        """Call `once`, and have the reads that follow see also what an earlier attempt may have committed."""
+        result = once()
+        if in_doubt:
+            # No bookmark of that has arrived, and what finds that it was applied rolls back. The bookmark of a commit
+            # where writes go, though it wrote nothing, stands at or after all that was committed there before.
+            self._ask_anything(neo4j.WRITE_ACCESS)
+        return result
 
     def _run_once(self, work: Callable[[Transaction], Result], access: str, seconds: float) -> Result:
         with self._transaction(access, seconds) as transaction:
@@ -431,7 +445,7 @@ class Connection:
             return self._driver.session(
                 database=self.database or self._home,
                 default_access_mode=mode,
-                bookmark_manager=self._driver.execute_query_bookmark_manager,
+                bookmark_manager=self._bookmarks,
                 notifications_min_severity=severity,
             )
         except exceptions.ConfigurationError:

@@ -130,7 +130,8 @@ def find_revision(namespace: Namespace, revision: int) -> Revision:
     """Find one load of a namespace."""
     rows = namespace.read("history/load", revision=revision)
     if not rows:
-        raise NotFoundError(f"namespace `{namespace}` has no revision {revision}; `memorygraph revisions` lists them")
+        revisions = f"`memorygraph{namespace.option} revisions` lists them"
+        raise NotFoundError(f"namespace `{namespace}` has no revision {revision}; {revisions}")
     return _revision(rows[0]["load"])
 
 

@@ -27,8 +27,8 @@ _LINKED, _UNLINKED = MERGED_KEY, "parted"  # of the record of a load
 # These have a history of their own, from which their records can't be taken out, or none.
 _NOT_UNDONE = {
     "pete": "a thought only grows; delete its context, and undo that if need be",
-    "agentscript": "`memorygraph programs forget` takes a stored program away",
-    "convo": "`memorygraph programs forget` takes a stored node graph away",
+    "agentscript": "`memorygraph{option} programs forget` takes a stored program away",
+    "convo": "`memorygraph{option} programs forget` takes a stored node graph away",
     "forget": "what was forgotten is gone",
     "expire": "what has expired is gone",
 }
@@ -92,7 +92,8 @@ def undo_revision(
     undone = find_revision(namespace, revision)
     language = undone.language
     if language in _NOT_UNDONE:
-        raise ConflictError(f"revision {revision} is one of {language}, and can't be undone: {_NOT_UNDONE[language]}")
+        reason = _NOT_UNDONE[language].format(option=namespace.option)
+        raise ConflictError(f"revision {revision} is one of {language}, and can't be undone: {reason}")
     if undone.forgotten:
         raise ConflictError(f"revision {revision} can't be undone: some of what it did was forgotten since")
     closing = (namespace.query("history/record-undo", revision=revision), namespace.query("load/forget-stops"))

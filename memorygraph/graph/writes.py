@@ -69,7 +69,8 @@ def write_revision(namespace: Namespace, work: Callable[[OpenWrite], Result], be
     except ConnectionError as error:
         if not error.outcome_unknown:
             raise
-        look = f"once Neo4j works again, `memorygraph revisions --json` lists the load {load} if it was kept"
+        option = namespace.option
+        look = f"once Neo4j works again, `memorygraph{option} revisions --json` lists the load {load} if it was kept"
         raise type(error)(f"{error}; {look}", outcome_unknown=True, load_id=load) from error.__cause__
 
 

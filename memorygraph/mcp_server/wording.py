@@ -51,7 +51,8 @@ def say_in_words_of_tools(message: str) -> str:
     'no node `x`; search_nodes and recall find what is there'
     """
     for of_command_line, of_tools in OF_TOOLS.items():
-        message = re.sub(of_command_line, of_tools, message)
+        wanted = of_command_line.replace("`memorygraph ", "`memorygraph(?: -n [^`]+?)? ")
+        message = re.sub(wanted, of_tools, message)
     return message
 
 

@@ -448,7 +448,7 @@ class Recaller:
         if left := self._namespace.read("recall/count-unindexed")[0]["count"]:
             told = (
                 f"messages of an earlier release are still being indexed ({left:,} are left), and are found less well "
-                "until then; `memorygraph messages index` shows how far it is"
+                f"until then; `memorygraph{self._namespace.option} messages index` shows how far it is"
             )
             warnings.warn(told, IndexingWarning, stacklevel=2)
 

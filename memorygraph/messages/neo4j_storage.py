@@ -95,9 +95,8 @@ class Neo4jStorage:
         messages = [Message(as_text(body)) for body in reversed(rows[0]["bodies"])]
         ids = chain(messages)  # computed again: the id of the tip covers all messages before it
         if ids[-1] != tip:
-            raise MemoryGraphError(
-                f"a message before `{tip}` was altered in the database: `memorygraph messages verify` names it"
-            )
+            verify = f"`memorygraph{self.namespace.option} messages verify` names it"
+            raise MemoryGraphError(f"a message before `{tip}` was altered in the database: {verify}")
         return list(map(MessageEntry, ids, messages, reversed(rows[0]["sampled"])))
 
     def apply(self, change: VersionChange) -> tuple[Version, frozenset[str]]:

@@ -73,6 +73,8 @@ class Recorder:
         self._failing = False
         self._warned = False
         self._database: str | None = None
+        self.kept_for_others = 0
+        """How many waiting records the last `flush` left, as they are of another database than the one connected."""
 
     def spool_call(self, call: RecordedCall) -> Path | None:
         """Put a call into the spool, where it survives the end of the process; None where that cannot be written."""
@@ -122,6 +124,7 @@ class Recorder:
             ConflictError: the database is too busy.
         """
         with self._flushing:
+            self.kept_for_others = 0
             written = sum(self._flush_one(path) for path in self.spool.waiting())
         self._failing = False
         return written
@@ -145,6 +148,7 @@ class Recorder:
             call = RecordedCall(**record)
             # A record of another database waits until that one is connected again.
             if call.database not in (None, self.find_database()):
+                self.kept_for_others += 1
                 return False
             self._write(call)
         except (ConnectionError, ConflictError):

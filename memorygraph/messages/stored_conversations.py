@@ -34,6 +34,5 @@ def find_stored_conversation(namespace: Namespace, name: str) -> MessageGraph:
 
 def missing_conversation(namespace: Namespace, name: str) -> NotFoundError:
     """The error that says that there is no conversation of a name."""
-    return NotFoundError(
-        f"no conversation `{name}` in namespace `{namespace}`; `memorygraph messages list` shows them all"
-    )
+    conversations = f"`memorygraph{namespace.option} messages list` shows them all"
+    return NotFoundError(f"no conversation `{name}` in namespace `{namespace}`; {conversations}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from memorygraph.errors import MemoryGraphError
 from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.spool import Spool
+from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -48,6 +49,7 @@ class BackgroundRecording:
         self._recorders: Collection[Recorder] = ()
         self._database: str | None = None  # so that what waits for it is not written into another one
         self._failing = False
+        self._kept_for_others = 0
         self._closing = False
         self._wake = Event()
         self._wake.set()  # what an earlier one has left is written first
@@ -95,13 +97,27 @@ class BackgroundRecording:
             with suppress(MemoryGraphError, OSError):
                 self._connected.close()
             if not self._failing:
-                places = ", ".join(str(spool.folder) for spool in self._spools.values())
-                self._say(f"recording waits, and calls are forwarded and kept in {places}: {error}")
+                self._say(f"recording waits, and calls are forwarded and kept in {self._places}: {error}")
             self._failing = True
         else:
-            if self._failing:
-                self._say("recording goes on: what waited is written")
+            self._say_written(sum(recorder.kept_for_others for recorder in self._recorders))
             self._failing = False
+
+    @property
+    def _places(self) -> str:
+        return ", ".join(str(spool.folder) for spool in self._spools.values())
+
+    def _say_written(self, kept_for_others: int) -> None:
+        """Say that a failure is over, and once that calls stay where they are."""
+        left = (
+            f"{count_of(kept_for_others, 'call')} of another database, kept for that one in {self._places} (a backup "
+            "made after something was forgotten is restored as another)"
+        )
+        if self._failing:
+            self._say("recording goes on: what waited is written" + f", but for {left}" * bool(kept_for_others))
+        elif kept_for_others > self._kept_for_others:
+            self._say(f"not written: {left}")
+        self._kept_for_others = kept_for_others
 
     def _connect(self) -> None:
         graph = self._connected.enter_context(self._open_graph())

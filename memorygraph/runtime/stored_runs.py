@@ -28,7 +28,8 @@ def find_stored_run(namespace: Namespace, id_: str) -> StoredRun:
         id_ = next((run.id for run in list_runs(namespace, 1)), id_)
     rows = namespace.read("runs/run", id=id_)
     if not rows:
-        raise NotFoundError(f"no run `{id_}` in namespace `{namespace}`; `memorygraph runs list` shows them")
+        runs = f"`memorygraph{namespace.option} runs list` shows them"
+        raise NotFoundError(f"no run `{id_}` in namespace `{namespace}`; {runs}")
     [row] = rows
     run = row["run"]
     details = LANGUAGES[row["language"]].read_run(namespace, id_)

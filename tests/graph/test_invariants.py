@@ -454,10 +454,8 @@ def test_a_message_that_is_none_hides_no_other_and_is_named(graph: MemoryGraph, 
     assert codes(graph) == {"messages": [bad]}
     for read in ("show", "export"):
         refused = CliRunner().invoke(cli, ["--namespace", graph.namespace, "messages", read, "talk"])
-        assert (refused.exit_code, "was altered in the database: `memorygraph messages verify`" in refused.stderr) == (
-            1,
-            True,
-        )
+        verify = f"`memorygraph -n {graph.namespace} messages verify` names it"
+        assert (refused.exit_code, f"was altered in the database: {verify}" in refused.stderr) == (1, True)
     verified = CliRunner().invoke(cli, ["--namespace", graph.namespace, "messages", "verify", "talk"])
     assert f"({bad}): its body is not a message any more" in verified.output
 

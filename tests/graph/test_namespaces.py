@@ -67,6 +67,18 @@ def test_namespaces_list_counts_conversations_too(graph: MemoryGraph) -> None:
     assert (held.nodes, held.edges, held.conversations, held.messages) == (0, 0, 2, 3)
 
 
+def test_an_error_names_a_command_with_the_namespace_that_it_is_to_work_on(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail: tuple[Callable[[], object], ...] = (lambda: graph.undo(7), lambda: graph.forget_conversation("nobody"))
+    for option in (f" -n {graph.namespace}", ""):
+        for each, command in zip(fail, ("revisions", "messages list"), strict=True):
+            with pytest.raises(NotFoundError, match=f"`memorygraph{option} {command}`"):
+                each()
+        monkeypatch.setenv("MEMORYGRAPH_NAMESPACE", graph.namespace)
+    assert Namespace(graph.connection, "two words").option == " -n 'two words'"
+
+
 def test_a_record_without_a_name_hinders_no_list_and_no_import(
     graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 import mcp
+import pytest
 from mcp import StdioServerParameters, stdio_client
 
 from memorygraph import MemoryGraph
@@ -55,6 +56,18 @@ def test_the_entry_has_all_variables_of_a_server_and_its_paths_mean_the_same_eve
     variables = json.loads(printed)["mcpServers"]["memory"]["env"]
     assert variables | given | absolute == variables
     assert "UNRELATED" not in variables
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_the_entry_names_the_file_of_tokens_so_that_it_is_found_from_anywhere(
+    server: Server, tmp_path: Path, *, joined: bool
+) -> None:
+    given = ["--tokens=a/tokens"] if joined else ["--tokens", "a/tokens"]
+    absolute = [f"--tokens={tmp_path}/a/tokens"] if joined else ["--tokens", f"{tmp_path}/a/tokens"]
+    command = [SERVER_PYTHON, "-m", "memorygraph", "serve", "--transport", "http", *given, "--client-config"]
+    done = subprocess.run(command, env=environment_of(server), cwd=tmp_path, capture_output=True, text=True, check=True)
+    arguments = json.loads(done.stdout)["mcpServers"]["memory"]["args"]
+    assert arguments == ["-m", "memorygraph", "serve", "--transport", "http", *absolute]
 
 
 def test_help_prints_nothing_of_the_environment(graph: MemoryGraph, server: Server) -> None:

@@ -233,6 +233,24 @@ def test_a_call_that_waits_names_its_database_so_that_it_is_written_into_no_othe
     assert json.loads(path.read_bytes())["database"] == Recorder(graph.scope, "").find_database()
 
 
+def test_a_call_of_another_database_is_not_said_to_be_written(proxies: Proxies, graph: MemoryGraph) -> None:
+    with ScriptedModel("Yes.") as model, refusing_first(graph, 1) as connect:
+        proxy = proxies(model.base_url)
+        client = proxies.client(proxy.base_url, KEY)
+        talk(client, "Hi")
+        eventually(lambda: conversations(graph))
+        proxy.recording.close()
+        talk(client, "Another")
+        [path] = eventually(Spool(graph.namespace, proxies.folder).waiting)
+        path.write_text(json.dumps({**json.loads(path.read_bytes()), "database": "another"}))
+        talk(proxies.client(proxies(model.base_url, open_graph=connect).base_url, KEY), "Later")
+        said = eventually(lambda: proxies.said if len(proxies.said) == 2 else None)
+        talk(client, "Last")
+    assert said[1].startswith("recording goes on: what waited is written, but for 1 call of another database, ")
+    assert str(Spool(graph.namespace, proxies.folder).folder) in said[1]
+    assert path.exists()
+
+
 def test_a_disk_that_takes_nothing_breaks_no_call(proxies: Proxies, graph: MemoryGraph) -> None:
     proxies.folder.write_text("a file in the place of the folder")
     with ScriptedModel("Yes.") as model:

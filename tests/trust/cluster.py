@@ -7,6 +7,7 @@ shown: a read with a bookmark waits, and that each read has the bookmark of the 
 
 from __future__ import annotations
 
+import base64
 import select
 import socket
 import threading
@@ -99,6 +100,13 @@ def unpack(message: bytes) -> list[Any]:
     unpacker = packstream.Unpacker(buffer)
     size, _ = unpacker.unpack_structure_header()
     return [unpacker.unpack() for _ in range(size)]
+
+
+def transaction_of(bookmark: str) -> int:
+    """The number of the transaction that a bookmark of one database stands for."""
+    unpacker = packstream.Unpacker(packstream.UnpackableBuffer(base64.b64decode(bookmark.removeprefix("FB:"))))
+    [_database] = unpacker.unpack()
+    return int(unpacker.unpack())
 
 
 class Member(Listener):
@@ -214,10 +222,11 @@ class Relay:
         self._dies_at_reply = self._dies_at_reply or death is not None
 
     def _answer(self, message: bytes, raw: bytes) -> None:
+        found = unpack(message)[0] if message and message[1] == SUCCESS else {}
         if self._dies_at_reply:
+            self.member.cluster.lost.extend(found.get("bookmark", "").split())
             self.member.die()
             return
-        found = unpack(message)[0] if message and message[1] == SUCCESS else {}
         if self._writes and "bookmark" in found:
             self.member.cluster.bookmarks.append(found["bookmark"])
         if "rt" in found:
@@ -238,6 +247,8 @@ class Cluster:
         self.leader = self.members[0]
         self.bookmarks: list[str] = []
         """Of each write that was committed, as its member has answered it."""
+        self.lost: list[str] = []
+        """Of each write that was committed, and whose member died before it could say so."""
 
     @property
     def uri(self) -> str:

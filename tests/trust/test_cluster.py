@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,14 +15,16 @@ from memorygraph import ConnectionError, LoadReport, MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.graph import connection as connections
 from memorygraph.graph.connection import Connection
+from memorygraph.memory.values import Entity
 from memorygraph.query import Query
-from tests.trust.cluster import BEGIN, RECORD, RUN, SUCCESS, Cluster, Death, Member
+from tests.trust.cluster import BEGIN, RECORD, RUN, SUCCESS, Cluster, Death, Member, transaction_of
 from tests.trust.proxy import COMMIT
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("made_plans")]
 
 Server = tuple[str, tuple[str, str] | None]
 ROWS = 5000
+HI = {"role": "user", "content": "Hi"}
 
 
 @pytest.fixture
@@ -42,6 +44,10 @@ def client(cluster: Cluster, server: Server, graph: MemoryGraph) -> Iterator[Mem
 
 def node(name: str) -> str:
     return f'Node(node_id="{name}", name="{name}", data="");'
+
+
+def person(name: str, *observations: str) -> Entity:
+    return Entity(name=name, entity_type="person", observations=list(observations))
 
 
 def names(graph: MemoryGraph) -> list[str]:
@@ -136,6 +142,38 @@ def test_a_leader_that_dies_in_a_load_leaves_it_stored_once(
     assert names(graph) == ["a", "before"]
     assert revisions(graph) == [1, 2]
     assert client.load(node("after")).revision == 3
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        pytest.param(lambda client: client.load(node("a")), id="one node"),
+        pytest.param(lambda client: client.load(node("a") + node("b")), id="two nodes"),
+        pytest.param(lambda client: client.delete("before"), id="deletion"),
+        pytest.param(lambda client: client.undo(1), id="undo"),
+        pytest.param(lambda client: client.entities.create([person("Bob", "sings")]), id="new entity"),
+        pytest.param(lambda client: client.entities.create([person("Ada", "sings")]), id="known entity"),
+        pytest.param(lambda client: client.entities.delete(["Ada"]), id="deleted entity"),
+        pytest.param(lambda client: client.messages("talk").append(HI), id="message"),
+        pytest.param(lambda client: client.messages("talk").extend([HI, HI]), id="messages"),
+        pytest.param(lambda client: client.forget_conversation("talk"), id="forgetting"),
+    ],
+)
+def test_a_read_after_a_write_whose_answer_was_lost_waits_for_that_write(
+    cluster: Cluster, client: MemoryGraph, write: Callable[[MemoryGraph], object]
+) -> None:
+    client.load(node("before"))
+    client.entities.create([person("Ada")])
+    client.messages("talk").append(HI)
+    cluster.leader.death = Death(COMMIT, passed_on=True)
+    with succeeded_by(cluster, cluster.members[1]):
+        write(client)
+    for member in cluster.members:
+        member.heard.clear()
+    client.connection.read(Query("RETURN 1 AS one"))
+    [lost] = cluster.lost
+    [read] = [heard for member in cluster.followers for heard in member.heard]
+    assert max(map(transaction_of, read.bookmarks), default=0) >= transaction_of(lost) > 0
 
 
 def test_a_load_in_batches_goes_on_over_a_dead_leader(

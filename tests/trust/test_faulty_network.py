@@ -116,7 +116,9 @@ def test_a_load_that_may_have_been_kept_says_so_and_by_what_it_is_found(
         client.load('Node(node_id="b", name="B", data="");')
     assert proxy.struck == [Fault(kind)]
     assert caught.value.outcome_unknown
-    assert f"`memorygraph revisions --json` lists the load {caught.value.load_id}" in str(caught.value)
+    assert f"`memorygraph -n {graph.namespace} revisions --json` lists the load {caught.value.load_id}" in str(
+        caught.value
+    )
     kept = {revision.load for revision in graph.revisions()}
     assert (caught.value.load_id in kept) == ("b" in stored(graph)) == (kind != "commit cut off")
 

@@ -404,7 +404,7 @@ class LogStore:
         else:
             if position in ends:
                 return log, []
-        raise ScriptError([describe_difference(program, root, stored, log)])
+        raise ScriptError([describe_difference(program, root, stored, log, transaction.namespace)])
 
 
 def read_command(text: str) -> Command | None:
@@ -449,14 +449,14 @@ def split_batch(pieces: list[Piece], size: int) -> tuple[list[Piece], list[Piece
     return pieces[:end], pieces[end:]
 
 
-def describe_difference(program: PeteProgram, root: Opening, stored: str, log: int) -> Problem:
+def describe_difference(program: PeteProgram, root: Opening, stored: str, log: int, namespace: Namespace) -> Problem:
     """Say where a log goes on in another way than the stored one of its name."""
     text = program.source.text
     start = root.span.start
     same = next((n for n, (a, b) in enumerate(zip(text[start:], stored, strict=False)) if a != b), len(stored))
     message = (
         f"the log `{root.name}` is stored already, as memory:{log}, and goes on in another way from here: "
-        f"give this one another name, or delete that one (memorygraph delete {id_of(log)})"
+        f"give this one another name, or delete that one (memorygraph{namespace.option} delete {id_of(log)})"
     )
     place = min(start + same, max(len(text) - 1, 0))
     return program.source.problem(message, "log-differs", Span(place, place + 1))
