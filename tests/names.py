@@ -156,8 +156,8 @@ def _forget(graph: MemoryGraph) -> None:
     graph.messages("others").append({"role": "user", "content": "u"})
     graph.forget_conversation("names")
     graph.load('Node(node_id="a", name="b");')
-    kept = {"namespace": graph.namespace, "forgetting": "node a", "kind": "node", "target": "a", "load": "l"}
     listed = {"namespace": graph.namespace, "forgetting": "node a"}
+    kept = {**listed, "kind": "node", "target": "a", "named": "b", "load": "l"}
     queries = [
         CYPHER["forget/begin"](**kept),
         CYPHER["forget/list-target"](**listed, kind="node", id="a"),
