@@ -48,14 +48,14 @@ def print_client_config(ctx: click.Context, option: click.Parameter, wanted: boo
     if not wanted:
         return
     given = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
-    arguments = list(map(find_tokens_anywhere, ["", *given], given))
+    arguments = list(map(make_tokens_absolute, ["", *given], given))
     variables = {name: make_absolute(name, value) for name, value in sorted(os.environ.items()) if is_needed(name)}
     server = {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
     output.print_text(json.dumps({"mcpServers": {"memory": server}}, indent=2, ensure_ascii=False))
     ctx.exit()
 
 
-def find_tokens_anywhere(before: str, argument: str) -> str:
+def make_tokens_absolute(before: str, argument: str) -> str:
     """Write an argument, given the one before it, so that a file of tokens that it names is found from any folder."""
     option, is_joined, file = argument.partition("=")
     if before == TOKENS:

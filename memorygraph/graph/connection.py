@@ -237,13 +237,11 @@ class Connection:
             if isinstance(server, str)
             else _require_driver(server)
         )
-        self._routes = isinstance(self._driver, neo4j.Neo4jDriver)
-        self._bookmarks = self._driver.execute_query_bookmark_manager
         try:
             with translating_errors():
                 with self._session(neo4j.READ_ACCESS):
                     address = self._driver.get_server_info().address
-                if database is None and self._routes:
+                if database is None and isinstance(self._driver, neo4j.Neo4jDriver):
                     self._home = self._ask_anything(neo4j.READ_ACCESS).database
         except MemoryGraphError:
             self.close()
@@ -337,7 +335,12 @@ class Connection:
         for attempt in itertools.count():
             with translating_errors():
                 try:
-                    return self._attempt(once, in_doubt=in_doubt)
+                    result = once()
+                    if in_doubt:
+                        # No bookmark of what an earlier attempt may have committed has arrived, and what finds that it
+                        # was applied rolls back. The bookmark of a commit where writes go, though it wrote nothing,
+                        # stands at or after all that was committed there before.
+                        self._ask_anything(neo4j.WRITE_ACCESS)
                 except ConnectionError as closed:  # by another thread, since the last attempt
                     raise (translate_in_doubt(closed) if in_doubt else closed) from closed.__cause__
                 except (exceptions.Neo4jError, exceptions.DriverError) as failure:
@@ -358,20 +361,13 @@ class Connection:
                             raise ConnectionError(f"{_TOO_BUSY} ({error})") from error
                         raise
                     longest = MAX_DEADLOCK_PAUSE_SECONDS if "Deadlock" in code_of(error) else MAX_PAUSE_SECONDS
+                else:
+                    return result
             # From the first failure: long work, or a server that was silent for long, deserves another try too.
             deadline = min(deadline, time.monotonic() + patience)
             # Out of step with other writers.
             time.sleep(min(MIN_PAUSE_SECONDS * 2.0**attempt, longest) * random.uniform(0.5, 1.0))  # noqa: S311
         raise AssertionError("the attempts have no end")
-
-    def _attempt(self, once: Callable[[], Result], *, in_doubt: bool) -> Result:
-        """Call `once`, and have the reads that follow see also what an earlier attempt may have committed."""
-        result = once()
-        if in_doubt:
-            # No bookmark of that has arrived, and what finds that it was applied rolls back. The bookmark of a commit
-            # where writes go, though it wrote nothing, stands at or after all that was committed there before.
-            self._ask_anything(neo4j.WRITE_ACCESS)
-        return result
 
     def _run_once(self, work: Callable[[Transaction], Result], access: str, seconds: float) -> Result:
         with self._transaction(access, seconds) as transaction:
@@ -445,7 +441,7 @@ class Connection:
             return self._driver.session(
                 database=self.database or self._home,
                 default_access_mode=mode,
-                bookmark_manager=self._bookmarks,
+                bookmark_manager=self._driver.execute_query_bookmark_manager,
                 notifications_min_severity=severity,
             )
         except exceptions.ConfigurationError:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from memorygraph import MemoryGraph
 from memorygraph.query import Query
-from tests.bench.history import timed
+from tests.bench.history import timed_in_turns
 
 RAW = """
 MATCH (conversation:Conversation {namespace: $namespace})
@@ -49,13 +49,7 @@ def measure(graph: MemoryGraph, count: int, rounds: int) -> None:
         "conversations(100, after=…)": lambda: graph.conversations(100, after=middle),
         "conversations(100, containing=…)": lambda: graph.conversations(100, containing=middle),
     }
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for number in range(rounds + 1):
-        for name, way in ways.items():
-            seconds = timed(way)
-            if number:  # the first round warms up
-                times[name].append(seconds)
-    medians = {name: statistics.median(taken) for name, taken in times.items()}
+    medians = {name: statistics.median(taken) for name, taken in timed_in_turns(ways, rounds).items()}
     for name, taken in medians.items():
         base = "raw query" if name.startswith(("raw", "conversations")) else "query 'RETURN 1'"
         print(f"{name:34} {taken * 1e3:7.1f} ms, {taken / medians[base]:5.2f} times {base}")

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,17 @@ def timed(work: Callable[[], Any]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
+
+
+def timed_in_turns(ways: Mapping[str, Callable[[], Any]], rounds: int, *, warm_up: int = 1) -> dict[str, list[float]]:
+    """The seconds that each way takes, in so many rounds in which each has its turn, after some that only warm up."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(warm_up + rounds):
+        for name, way in ways.items():
+            seconds = timed(way)
+            if number >= warm_up:
+                times[name].append(seconds)
+    return times
 
 
 def raw(graph: MemoryGraph, statements: int) -> float:

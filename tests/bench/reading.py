@@ -20,7 +20,7 @@ from typing import Any
 
 from memorygraph import MemoryGraph
 from memorygraph.query import Query
-from tests.bench.history import timed
+from tests.bench.history import timed_in_turns
 
 PING = Query("RETURN 1 AS one")
 WARM_UP = 50
@@ -59,15 +59,10 @@ def ways(graph: MemoryGraph, count: int, chance: random.Random) -> dict[str, Cal
 
 def measure(reads: dict[str, Callable[[], Any]], rounds: int) -> None:
     """Print each way's median and 99th percentile beside those of the first."""
-    times: dict[str, list[float]] = {name: [] for name in reads}
-    for number in range(WARM_UP + rounds):
-        for name, read in reads.items():
-            seconds = timed(read)
-            if number >= WARM_UP:
-                times[name].append(seconds * 1e3)
-    base = statistics.median(next(iter(times.values())))
+    times = timed_in_turns(reads, rounds, warm_up=WARM_UP)
+    base = statistics.median(next(iter(times.values()))) * 1e3
     for name, taken in times.items():
-        middle, worst = statistics.median(taken), statistics.quantiles(taken, n=100)[-1]
+        middle, worst = statistics.median(taken) * 1e3, statistics.quantiles(taken, n=100)[-1] * 1e3
         print(
             f"{name:20} p50 {middle:6.2f} ms  p99 {worst:6.2f} ms  = {middle / base:.2f} times `RETURN 1`", flush=True
         )

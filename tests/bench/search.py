@@ -16,7 +16,7 @@ from memorygraph import MemoryGraph
 from memorygraph.graph.search import lucene_query
 from memorygraph.memory import pages
 from memorygraph.memory.pages import ChosenEntities, EntityGraph, PageRequest
-from tests.bench.history import timed
+from tests.bench.history import timed_in_turns
 
 TOKENS = 5_000
 
@@ -44,13 +44,7 @@ def measure(graph: MemoryGraph, text: str, rounds: int) -> None:
         "with a walk": walk,
         "by words": lambda: page().fill(ChosenEntities.find(page(), words)),
     }
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for number in range(rounds + 1):
-        for name, way in ways.items():
-            seconds = timed(way)
-            if number:  # the first round warms up
-                times[name].append(seconds)
-    middle = {name: statistics.median(taken) for name, taken in times.items()}
+    middle = {name: statistics.median(taken) for name, taken in timed_in_turns(ways, rounds).items()}
     found = {name: count_entities(way()) for name, way in ways.items()}
     shown = ", ".join(f"{name} {taken * 1e3:.0f} ms ({found[name]})" for name, taken in middle.items())
     ratios = [middle[name] / middle["by words"] for name in ("search", "with a walk")]

@@ -219,29 +219,29 @@ def test_what_one_proxy_could_not_write_the_next_one_writes(proxies: Proxies, gr
     assert found == [["Be brief.", "Hi", "Yes."]]
 
 
+def leave_waiting(proxies: Proxies, graph: MemoryGraph, model: ScriptedModel) -> tuple[openai.OpenAI, Path]:
+    """A client of a proxy that records no more, and the file of a call that waits since."""
+    proxy = proxies(model.base_url)
+    client = proxies.client(proxy.base_url, KEY)
+    talk(client, "Hi")
+    eventually(lambda: conversations(graph))
+    proxy.recording.close()
+    talk(client, "Another")
+    [path] = eventually(Spool(graph.namespace, proxies.folder).waiting)
+    return client, path
+
+
 def test_a_call_that_waits_names_its_database_so_that_it_is_written_into_no_other(
     proxies: Proxies, graph: MemoryGraph
 ) -> None:
     with ScriptedModel("Yes.") as model:
-        proxy = proxies(model.base_url)
-        client = proxies.client(proxy.base_url, KEY)
-        talk(client, "Hi")
-        eventually(lambda: conversations(graph))
-        proxy.recording.close()
-        talk(client, "Another")
-        [path] = eventually(Spool(graph.namespace, proxies.folder).waiting)
+        _, path = leave_waiting(proxies, graph, model)
     assert json.loads(path.read_bytes())["database"] == Recorder(graph.scope, "").find_database()
 
 
 def test_a_call_of_another_database_is_not_said_to_be_written(proxies: Proxies, graph: MemoryGraph) -> None:
     with ScriptedModel("Yes.") as model, refusing_first(graph, 1) as connect:
-        proxy = proxies(model.base_url)
-        client = proxies.client(proxy.base_url, KEY)
-        talk(client, "Hi")
-        eventually(lambda: conversations(graph))
-        proxy.recording.close()
-        talk(client, "Another")
-        [path] = eventually(Spool(graph.namespace, proxies.folder).waiting)
+        client, path = leave_waiting(proxies, graph, model)
         path.write_text(json.dumps({**json.loads(path.read_bytes()), "database": "another"}))
         talk(proxies.client(proxies(model.base_url, open_graph=connect).base_url, KEY), "Later")
         said = eventually(lambda: proxies.said if len(proxies.said) == 2 else None)
