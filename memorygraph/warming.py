@@ -3,7 +3,8 @@
 Java has just begun, and plans a query for seconds that it plans in milliseconds later: the first load waited for some
 two of them, the first recall for three. `server/launch.py` starts this where a start had its cache. It begins when the
 server has had nothing to do for a moment, looks again before each step, and leaves nothing in the database. Where the
-server is stopped meanwhile, it ends too, and starts none.
+server is stopped meanwhile, it ends too, and starts none. A memory server whose client may wait for five seconds only
+has what that asks first planned at once: `plan_calls`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +22,13 @@ import psutil
 
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.connection import Connection
+from memorygraph.memory.values import Observations
 from memorygraph.server import process as server_process
+from memorygraph.server.aot_cache import is_switched_on
 from memorygraph.server.compacting import connect_running
 from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.launch import WARMING
 
 NAMESPACE = "memorygraph warming"
 MAX_IDLE_PERCENT = 30.0  # of one processor
@@ -34,14 +41,36 @@ Node(node_id="a", name="a", data="b");
 Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=1);
 """
 
-STEPS: tuple[Callable[[MemoryGraph], Any], ...] = (
+Step = Callable[[MemoryGraph], Any]
+
+
+def observe_nobody(graph: MemoryGraph) -> None:
+    """Write what is given up, as there is no such entity: its query is that of every small write of entities."""
+    graph.entities.observe([Observations(entity_name="anybody", contents=["anything"])])
+
+
+def search_entities(graph: MemoryGraph) -> None:
+    """Search entities as a model does."""
+    graph.entities.search("anything")
+
+
+def recall_anything(graph: MemoryGraph) -> None:
+    """Recall by words."""
+    graph.recall("anything")
+
+
+STEPS: tuple[Step, ...] = (
     lambda graph: graph.load(_PROGRAM, dry_run=True),
-    lambda graph: graph.recall("anything"),
+    recall_anything,
     lambda graph: graph.neighbours("a"),
     lambda graph: graph.search("anything"),
-    lambda graph: graph.entities.search("anything"),
+    search_entities,
+    observe_nobody,
 )
 """What people do first, in this order; none of it stores anything."""
+
+CALLS: tuple[Step, ...] = (recall_anything, observe_nobody, search_entities)
+"""What clients of a memory server call first."""
 
 
 def warm(home: Path) -> int:
@@ -60,10 +89,25 @@ def warm(home: Path) -> int:
         for step in STEPS:
             if not await_idle(process, 1 if taken else IDLE_SAMPLES):
                 break
-            with suppress(NotFoundError):  # there is nothing in that namespace
-                step(graph)
+            take(step, graph)
             taken += 1
     return taken
+
+
+def take(step: Step, graph: MemoryGraph) -> None:
+    """Take a step in a namespace that has nothing in it."""
+    with suppress(NotFoundError):
+        step(graph)
+
+
+def plan_calls(connection: Connection) -> None:
+    """Have a server plan what clients of a memory server call first, on two processors."""
+    if not is_switched_on(WARMING):
+        return
+    graph = MemoryGraph(connection, NAMESPACE)
+    with ThreadPoolExecutor(2) as threads, suppress(MemoryGraphError):  # the client's call says what is wrong
+        for _ in threads.map(take, CALLS, repeat(graph)):
+            pass
 
 
 def await_idle(process: psutil.Process, samples: int) -> bool:

@@ -142,8 +142,9 @@ def serve_command(
 
     Over standard input and output Neo4j is started by the first call that needs it, in the background, and over HTTP
     when the server listens; `memorygraph up` starts it before. check_contextscript needs none and starts none. While
-    Neo4j starts, the other tools say so at once; a client that asks for progress is told of that, and waits. A Neo4j
-    that has been stopped by `memorygraph down` is started again by the next call that needs it.
+    Neo4j starts, and plans what is called first, the other tools say so at once; a client that asks for progress is
+    told of that, and waits. A Neo4j that has been stopped by `memorygraph down` is started again by the next call that
+    needs it.
     """
     from memorygraph.mcp_server import BackgroundGraph, choose_tools, serve_http, serve_stdio
 

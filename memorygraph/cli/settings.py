@@ -88,9 +88,13 @@ class OpenedServer:
 
     @contextmanager
     def connect(self) -> Iterator[MemoryGraph]:
-        """The client, connected as the settings say."""
+        """The client, connected as the settings say, to a server that has planned what is called first."""
+        from memorygraph.warming import plan_calls
+
         with self._settings.connect() as graph:
             self._process = self._settings.find_process()
+            if self._settings.embedded:
+                plan_calls(graph.connection)
             yield graph
 
     def is_gone(self) -> bool:

@@ -67,7 +67,7 @@ MAX_CALLER = 100  # characters
 PATIENCE_S = 1.5  # for a Neo4j that is starting: some clients wait 5 s for a tool, and what they gave up helps nobody
 PROGRESS_EVERY_S = 1.0
 POLL_S = 0.05
-STARTING = "Neo4j is starting, which takes some 5 to 10 s: nothing was done; try again in 5 s"
+STARTING = "Neo4j is starting, which takes some 10 s: nothing was done; try again in 5 s"
 
 logger = logging.getLogger(__name__)
 Context = Any  # of a request, in the SDK's version

