@@ -42,7 +42,7 @@ def measure(kind: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         clone, home = Path(folder, "clone"), Path(folder, "home")
         home.mkdir()
-        subprocess.run(["git", "clone", "--quiet", REPOSITORY, clone], check=True)
+        subprocess.run(["git", "clone", "--quiet", str(REPOSITORY), str(clone)], check=True)
         environment = environment_of(home / "memorygraph") | {"HOME": str(home)}
         taken = []
         try:
@@ -52,7 +52,7 @@ def measure(kind: str) -> None:
                     subprocess.run(["bash", "-c", step], cwd=clone, env=environment, check=True, capture_output=True)
                     taken.append((step, time.perf_counter() - began))
         finally:
-            down = [clone / ".venv" / "bin" / "memorygraph", "down"]
+            down = [str(clone / ".venv" / "bin" / "memorygraph"), "down"]
             subprocess.run(down, cwd=clone, env=environment, check=False, capture_output=True)
     print(f"{kind:5} {sum(seconds for _, seconds in taken):5.1f} s", flush=True)
     for step, seconds in taken:
