@@ -24,15 +24,14 @@ from memorygraph import EmbeddedServer, MemoryGraph
 from tests.mcp_server.clients import started_in, text_of
 
 PATIENCE_S = 5.0
-
-
-TOOLS = ("create_entities", "search_nodes", "recall")
+WRITE = "create_entities"
+TOOLS = (WRITE, "search_nodes", "recall")
 
 
 async def ask(client: mcp.Client, tool: str, name: str) -> tuple[bool, str]:
     """Write an entity of this name, or look for it: whether that was done, and in words."""
     entities = [{"name": name, "entityType": "bench", "observations": list[str]()}]
-    arguments: dict[str, Any] = {"entities": entities} if tool == TOOLS[0] else {"query": name}
+    arguments: dict[str, Any] = {"entities": entities} if tool == WRITE else {"query": name}
     began = time.perf_counter()
     try:
         result = await client.call_tool(tool, arguments, read_timeout_seconds=PATIENCE_S)
@@ -53,7 +52,7 @@ async def measure(namespace: str, number: int, calls: int) -> list[str]:
             was_done, said = await ask(client, tool, name)
             print(f"  {said}", flush=True)
             done += was_done
-            if tool == TOOLS[0] and not was_done:
+            if tool == WRITE and not was_done:
                 refused.append(name)
             await asyncio.sleep(0 if was_done else 1)
     print(f"  {calls} calls were done {time.perf_counter() - began:.1f} s after the server was started")
