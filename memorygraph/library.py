@@ -4,7 +4,8 @@ A block starts with `// name: create-nodes`; the comment lines below it are its 
 names its parameters. It ends at the semicolon that ends a line. So each file also runs in Neo4j Browser.
 
 A line of a block that ends in `// include: file/name` is replaced by the text of that block. The line itself returns
-the same columns, so that the file runs without it.
+what the rest reads of that, so that the file runs without it. A line that ends in `// given` stands for what comes
+before such a line: it is left out where its block is included.
 
 >>> CYPHER["load/record-load"].parameters == {"namespace", "load", "record"}
 True
@@ -24,6 +25,7 @@ from memorygraph.query import Query
 _NAME = re.compile(r"^// name: (?P<name>\S+)$", re.MULTILINE)
 _LANGUAGE = "CYPHER 25\n"
 _INCLUDE = " // include: "
+_GIVEN = " // given"
 PARAMETER = re.compile(r"\$([a-z_]+)")
 
 
@@ -98,9 +100,12 @@ def read_blocks(file: Path) -> Iterator[NamedQuery]:
 def _include(text: str, blocks: Mapping[str, NamedQuery]) -> str:
     """The text of a block with the blocks that it includes, and those that these include."""
     lines = (line.partition(_INCLUDE) for line in text.splitlines())
-    return "\n".join(
-        _include(blocks[name].text.removeprefix(_LANGUAGE), blocks) if mark else line for line, mark, name in lines
-    )
+    return "\n".join(_include(_included(blocks[name]), blocks) if mark else line for line, mark, name in lines)
+
+
+def _included(block: NamedQuery) -> str:
+    lines = block.text.removeprefix(_LANGUAGE).splitlines()
+    return "\n".join(line for line in lines if not line.endswith(_GIVEN))
 
 
 def _statements(text: str) -> list[str]:

@@ -66,6 +66,7 @@ STEPS: tuple[Step, ...] = (
     lambda graph: graph.search("anything"),
     search_entities,
     observe_nobody,
+    lambda graph: graph.recall("anything", role="user"),
 )
 """What people do first, in this order; none of it stores anything."""
 

@@ -10,7 +10,7 @@
 // A definition, unless it is there; what is returned counts the nodes and routes that were written. Parameters: namespace, id,
 // properties, nodes [{id, order, exit, properties}], routes [{source, target, order, kind, condition}].
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (graph:Graph {namespace: $namespace, id: $id})
   ON CREATE SET graph += $properties, graph.created_at = datetime()
 WITH graph, EXISTS { (graph)-[:HAS_NODE]->(:GraphNode) } AS known

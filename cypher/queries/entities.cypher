@@ -16,7 +16,7 @@
 // name of an entity. `applied` is the write itself if it was committed before and only its acknowledgement was lost.
 // Parameters: namespace, load, names, ids, spelled [{name, spellings, terms}] (see merges/nodes-called).
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 SET namespace.revision = namespace.revision + 1
 WITH namespace.revision AS revision
 OPTIONAL MATCH (load:Load {namespace: $namespace, id: $load})

@@ -5,7 +5,7 @@
 // `node.id` says that it is not null; on a database without samples the planner then takes all nodes that have one, for
 // each id.) Parameters: namespace, load, ids.
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 SET namespace.revision = namespace.revision + 1
 WITH namespace
 OPTIONAL MATCH (load:Load {namespace: $namespace, id: $load})

@@ -15,7 +15,7 @@
 // name: create-conversation
 // The conversation with an empty first version, unless it is there. Parameters: namespace, name, recalled, version.
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (conversation:Conversation {namespace: $namespace, name: $name})
   ON CREATE SET conversation.created_at = datetime(), conversation.versions = 0, conversation.recalled = $recalled
 SET conversation.operation = 0
@@ -325,7 +325,7 @@ CREATE (version)-[:TIP]->(tip);
 // little is new; what is found first is only the quickest answer, and any answer loses nothing. Parameters:
 // namespace, name, recalled, ids, tip, new_version.
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (conversation:Conversation {namespace: $namespace, name: $name})
   ON CREATE SET conversation.created_at = datetime(), conversation.versions = 0, conversation.recalled = $recalled
 SET conversation.operation = 0

@@ -81,7 +81,7 @@ RETURN coalesce(namespace.memory, 0) AS last;
 // name: lock-addresses
 // Take the write lock of the namespace, under which addresses are given out. Parameters: namespace.
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 SET namespace.memory = coalesce(namespace.memory, 0);
 
 // name: addresses-of

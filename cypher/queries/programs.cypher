@@ -7,7 +7,7 @@
 // A program under its name; the last one that was loaded under a name is the one that runs. Parameters: namespace, id,
 // properties {name, language, file, source}.
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (program:Program {namespace: $namespace, id: $id})
 SET program += $properties, program.loaded_at = datetime()
 RETURN {} AS counts;

@@ -2,165 +2,42 @@
 
 // name: recall
 // All that one recall needs, ranked. Five lists are fused, messages and nodes by words and by vectors, and nodes by what
-// they are called beside their names (Alias): the entry at
-// place p of one adds 1 / (constant + p) to what it names. From there a part of the score goes one step on: along
-// EDGE by the weight of the edge, from a node to the message that it was learnt from (SOURCE), and along NEXT to the
-// messages one and two places before and behind; where an assistant speaks, only from its message to what it was asked.
-// A passage stands for its message: that counts by the best of its passages, and the place of it is returned. By words,
-// a message counts as much as its role does, and more where a user states a wish. Everything found on the way adds up,
-// and only of what comes out first is it asked what it is, and whose: sorted by the score alone, the rest is never read.
-// Without a vector its two lists are empty; `constant` and the weights are explained in memorygraph.memory.recall. Of a
-// message that was said in other conversations too, the one that was asked for is named, or the first. What raw Cypher
-// has stored as a weight, and is none, counts as 1.0.
-// What a filter leaves out can lead on to what fits: then each index is asked twice, for what fits, and for all there is as
-// it would be without; what is in both lists counts once, by its better place. Of the steps of a hit with many of them,
-// the heaviest count.
-// Parameters: namespace, message_terms, alias_terms (Lucene queries made by memorygraph.memory.words; a list of them for
-// messages), node_searches [{terms, options, kind, verb}], vectors (none, or one), model (`` without a vector), depth,
-// message_depth, roles (`weights`, one for each that counts more or less, `near`, the same of nearness, `asked`, null
-// where roles do not count, and `wishes`, how those are worded), wish (how much they count), constant, least, near, far, edge, learnt, fan, kinds, limit, owners (how many
-// are named of an observation), and the filters as memorygraph.memory.filters makes them: filters (conversation, since,
-// until, facets, kind, verb), vector_filters, verb_depth, times, role_range, speaker_range,
-// homes. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each type of a
-// parameter, which of this one takes a second or more. A filter is a part of what an index is asked, so that its first
-// entries fit; only of the verb, and of what an alias leads to, each entry is asked, until enough are found. Each
-// condition of a vector index costs a pass over all that fulfil it, so each filter has a search of its own, and
-// `messages` is for several. Of a verb the `verb_depth` nearest nodes are looked at: what was never said is a node.
+// they are called beside their names (Alias): the entry at place p of one adds 1 / (constant + p) to what it names. From
+// there a part of the score goes on, as rank-hits says. `constant` and the weights are explained in
+// memorygraph.memory.recall. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each
+// type of a parameter, which of this one takes a second or more. Parameters: those of search-words, search-vectors and
+// rank-hits, namespace, constant: message_terms, alias_terms, node_searches, vectors, model, depth, message_depth, roles, wish,
+// least, near, far, edge, learnt, fan, kinds, limit, owners, filters.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
   CALL () {
-    UNWIND $message_terms AS terms
-    CALL (terms) {
-      CALL db.index.fulltext.queryNodes('message_text', terms, {limit: $message_depth}) YIELD node, score
-      WHERE score > 0 AND node.namespace = $namespace
-      WITH CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
-                ELSE node END AS message, node, score
-      WITH message, max(score) AS score, head(collect(node)) AS best
-      WITH message, best, score, message.role AS role
-      // Read once: each CONTAINS of `message.content` would read it again.
-      WITH message, best, score, role, CASE WHEN role = 'user' AND $roles.wishes <> [] THEN message.content END AS content
-      WITH message, best, score * coalesce($roles.weights[role], 1.0)
-                          * CASE WHEN any(wish IN $roles.wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
-      WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
-      RETURN collect([message, best]) AS list
-    }
-    RETURN list, 'fulltext' AS source, 'message' AS index
+    RETURN [] AS list, '' AS source, '' AS index // include: recall/search-words
     UNION ALL
-    UNWIND $node_searches AS asked
-    CALL (asked) {
-      CALL db.index.fulltext.queryNodes('node_text', asked.terms, asked.options) YIELD node, score
-      WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
-        AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
-      WITH node, score LIMIT $depth
-      WITH node ORDER BY score DESC, node.id
-      RETURN collect([node, node]) AS list
-    }
-    RETURN list, 'fulltext' AS source, 'node' AS index
+    RETURN [] AS list, '' AS source, '' AS index // include: recall/search-vectors
+  }
+  UNWIND range(0, size(list) - 1) AS place
+  WITH list[place][0] AS hit, list[place][1] AS best, source, index, 1.0 / ($constant + place + 1) AS score
+  WITH hit, source, index, head(collect(best)) AS best, max(score) AS score
+  RETURN hit, sum(score) AS score, {names: collect(DISTINCT source), best: head(collect(best))} AS sources
+}
+RETURN hit.id AS id, hit:Message AS is_message, score, sources.names AS ways // include: recall/rank-hits
+;
+
+// name: recall-filtered
+// The same with filters. What a filter leaves out can lead on to what fits: then each index is asked twice, for what fits,
+// and for all there is as it would be without; what is in both lists counts once, by its better place. It is a query of its
+// own because its searches by vectors take Neo4j as long to plan as all the rest. Parameters: those of recall, and of
+// search-fitting-vectors: message_terms, alias_terms, node_searches, vectors, model, depth, message_depth, roles, wish,
+// constant, least, near, far, edge, learnt, fan, kinds, limit, owners, filters, vector_filters, verb_depth, times,
+// role_range, speaker_range, homes, namespace.
+CYPHER 25
+CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
+CALL () {
+  CALL () {
+    RETURN [] AS list, '' AS source, '' AS index // include: recall/search-words
     UNION ALL
-    UNWIND $node_searches AS asked
-    CALL (asked) {
-      CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, asked.options) YIELD node AS alias, score
-      WHERE score > 0 AND alias.namespace = $namespace
-      MATCH (alias)-[:ALIAS_OF]->(node:Node)
-      WHERE coalesce(node.kind = asked.kind, asked.kind IS NULL)
-        AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
-      WITH node, score LIMIT $depth
-      WITH node, max(score) AS score
-      WITH node ORDER BY score DESC, node.id
-      RETURN collect([node, node]) AS list
-    }
-    RETURN list, 'fulltext' AS source, 'alias' AS index
-    UNION ALL
-    UNWIND $vectors AS vector
-    UNWIND $vector_filters AS fitting
-    CALL (vector, fitting) {
-      CALL (vector, fitting) {
-        WITH vector WHERE fitting = 'none'
-        MATCH (element)
-        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                           WHERE element.namespace = $namespace AND element.embedding_model = $model
-                           LIMIT $depth) SCORE AS score
-        RETURN element, score
-        UNION ALL
-        WITH vector WHERE fitting = 'kind'
-        MATCH (element)
-        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                           WHERE element.namespace = $namespace AND element.embedding_model = $model
-                             AND element.kind = $filters.kind
-                           LIMIT $depth) SCORE AS score
-        RETURN element, score
-        UNION ALL
-        WITH vector WHERE fitting = 'time'
-        MATCH (element)
-        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                           WHERE element.namespace = $namespace AND element.embedding_model = $model
-                             AND element.said_at >= $times[0] AND element.said_at < $times[1]
-                           LIMIT $depth) SCORE AS score
-        RETURN element, score
-        UNION ALL
-        WITH vector WHERE fitting = 'role'
-        MATCH (element)
-        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                           WHERE element.namespace = $namespace AND element.embedding_model = $model
-                             AND element.role = $role_range[0]
-                           LIMIT $depth) SCORE AS score
-        RETURN element, score
-        UNION ALL
-        WITH vector WHERE fitting = 'speaker'
-        MATCH (element)
-        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                           WHERE element.namespace = $namespace AND element.embedding_model = $model
-                             AND element.speaker = $speaker_range[0]
-                           LIMIT $depth) SCORE AS score
-        RETURN element, score
-        UNION ALL
-        WITH vector WHERE fitting = 'verb'
-        MATCH (element)
-        SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                           WHERE element.namespace = $namespace AND element.embedding_model = $model
-                             AND element.said_at IS NULL
-                           LIMIT $verb_depth) SCORE AS score
-        WHERE coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
-          AND COUNT { (element)-[:EDGE {verb: $filters.verb}]-() } > 0
-        RETURN element, score LIMIT $depth
-        UNION ALL
-        UNWIND CASE WHEN fitting = 'conversation' THEN $homes ELSE [] END AS home
-        CALL (vector, home) {
-          MATCH (element)
-          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                             WHERE element.namespace = $namespace AND element.embedding_model = $model
-                               AND element.home = home[0]
-                             LIMIT $depth) SCORE AS score
-          RETURN element, score
-        }
-        RETURN element, score
-        UNION ALL
-        UNWIND CASE WHEN fitting = 'messages' THEN $homes ELSE [] END AS home
-        CALL (vector, home) {
-          MATCH (element)
-          SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
-                             WHERE element.namespace = $namespace AND element.embedding_model = $model
-                               AND element.home >= home[0] AND element.home <= home[1]
-                               AND element.role >= $role_range[0] AND element.role <= $role_range[1]
-                               AND element.speaker >= $speaker_range[0] AND element.speaker <= $speaker_range[1]
-                               AND element.said_at >= $times[0] AND element.said_at < $times[1]
-                             LIMIT $depth) SCORE AS score
-          RETURN element, score
-        }
-        RETURN element, score
-      }
-      WITH element, score ORDER BY score DESC, element.id
-      WITH CASE WHEN element:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element)
-                ELSE element END AS hit, element, score
-      WITH hit, max(score) AS score, head(collect(element)) AS best
-      WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($roles.near[hit.role], 1.0) ELSE 1.0 END AS score
-        WHERE fitting = 'none' OR $filters.conversation IS NULL OR $filters.conversation IN hit.conversations
-      WITH hit, best ORDER BY score DESC, hit.id
-      RETURN collect([hit, best]) AS elements
-    }
-    UNWIND [[pair IN elements WHERE pair[0]:Message], [pair IN elements WHERE pair[0]:Node]] AS list
-    RETURN list, 'vector' AS source, 'vector' AS index
+    RETURN [] AS list, '' AS source, '' AS index // include: recall/search-fitting-vectors
   }
   UNWIND range(0, size(list) - 1) AS place
   WITH list[place][0] AS hit, list[place][1] AS best, source, index, 1.0 / ($constant + place + 1) AS score
@@ -168,6 +45,188 @@ CALL () {
   WITH hit, source, index, head(collect(best)) AS best, max(score) AS score
   RETURN hit, sum(score) AS score, {names: collect(DISTINCT source), best: head(collect(best))} AS sources
 }
+RETURN hit.id AS id, hit:Message AS is_message, score, sources.names AS ways // include: recall/rank-hits
+;
+
+// name: search-words
+// The lists by words: of messages, of nodes, and of nodes by their aliases. A passage stands for its message: that counts by
+// the best of its passages, and the place of it is returned. A message counts as much as its role does, and more where a
+// user states a wish. A filter is a part of what an index is asked, so that its first entries fit; only of the verb, and of
+// what an alias leads to, each entry is asked, until enough are found. Parameters: namespace, message_terms, alias_terms
+// (Lucene queries made by memorygraph.memory.words; a list of them for messages), node_searches [{terms, options, kind,
+// verb}], depth, message_depth, roles (`weights`, one for each that counts more or less, and `wishes`, how those are
+// worded), wish (how much they count).
+CYPHER 25
+UNWIND $message_terms AS terms
+CALL (terms) {
+  CALL db.index.fulltext.queryNodes('message_text', terms, {limit: $message_depth}) YIELD node, score
+  WHERE score > 0 AND node.namespace = $namespace
+  WITH CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
+            ELSE node END AS message, node, score
+  WITH message, max(score) AS score, head(collect(node)) AS best
+  WITH message, best, score, message.role AS role
+  // Read once: each CONTAINS of `message.content` would read it again.
+  WITH message, best, score, role, CASE WHEN role = 'user' AND $roles.wishes <> [] THEN message.content END AS content
+  WITH message, best, score * coalesce($roles.weights[role], 1.0)
+                      * CASE WHEN any(wish IN $roles.wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
+  WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
+  RETURN collect([message, best]) AS list
+}
+RETURN list, 'fulltext' AS source, 'message' AS index
+UNION ALL
+UNWIND $node_searches AS asked
+CALL (asked) {
+  CALL db.index.fulltext.queryNodes('node_text', asked.terms, asked.options) YIELD node, score
+  WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
+    AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
+  WITH node, score LIMIT $depth
+  WITH node ORDER BY score DESC, node.id
+  RETURN collect([node, node]) AS list
+}
+RETURN list, 'fulltext' AS source, 'node' AS index
+UNION ALL
+UNWIND $node_searches AS asked
+CALL (asked) {
+  CALL db.index.fulltext.queryNodes('alias_text', $alias_terms, asked.options) YIELD node AS alias, score
+  WHERE score > 0 AND alias.namespace = $namespace
+  MATCH (alias)-[:ALIAS_OF]->(node:Node)
+  WHERE coalesce(node.kind = asked.kind, asked.kind IS NULL)
+    AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
+  WITH node, score LIMIT $depth
+  WITH node, max(score) AS score
+  WITH node ORDER BY score DESC, node.id
+  RETURN collect([node, node]) AS list
+}
+RETURN list, 'fulltext' AS source, 'alias' AS index;
+
+// name: search-vectors
+// The lists by vectors, of messages and of nodes; without a vector there are none. Parameters: namespace, vectors (none, or
+// one), model (`` without a vector), depth, roles (`near`, the weight of each for nearness).
+CYPHER 25
+UNWIND $vectors AS vector
+CALL (vector) {
+  MATCH (element)
+  SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                     WHERE element.namespace = $namespace AND element.embedding_model = $model
+                     LIMIT $depth) SCORE AS score
+  WITH element, score ORDER BY score DESC, element.id
+  WITH CASE WHEN element:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element)
+            ELSE element END AS hit, element, score
+  WITH hit, max(score) AS score, head(collect(element)) AS best
+  WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($roles.near[hit.role], 1.0) ELSE 1.0 END AS score
+  WITH hit, best ORDER BY score DESC, hit.id
+  RETURN collect([hit, best]) AS elements
+}
+UNWIND [[pair IN elements WHERE pair[0]:Message], [pair IN elements WHERE pair[0]:Node]] AS list
+RETURN list, 'vector' AS source, 'vector' AS index;
+
+// name: search-fitting-vectors
+// The same with filters. Each condition of a vector index costs a pass over all that fulfil it, so each filter has a search
+// of its own, and `messages` is for several. Of a verb the `verb_depth` nearest nodes are looked at: what was never said is
+// a node. Parameters: namespace, vectors, model, depth, roles, and the filters as memorygraph.memory.filters makes them:
+// filters (conversation, kind, verb), vector_filters, verb_depth, times, role_range, speaker_range, homes.
+CYPHER 25
+UNWIND $vectors AS vector
+UNWIND $vector_filters AS fitting
+CALL (vector, fitting) {
+  CALL (vector, fitting) {
+    WITH vector WHERE fitting = 'none'
+    MATCH (element)
+    SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                       WHERE element.namespace = $namespace AND element.embedding_model = $model
+                       LIMIT $depth) SCORE AS score
+    RETURN element, score
+    UNION ALL
+    WITH vector WHERE fitting = 'kind'
+    MATCH (element)
+    SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                       WHERE element.namespace = $namespace AND element.embedding_model = $model
+                         AND element.kind = $filters.kind
+                       LIMIT $depth) SCORE AS score
+    RETURN element, score
+    UNION ALL
+    WITH vector WHERE fitting = 'time'
+    MATCH (element)
+    SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                       WHERE element.namespace = $namespace AND element.embedding_model = $model
+                         AND element.said_at >= $times[0] AND element.said_at < $times[1]
+                       LIMIT $depth) SCORE AS score
+    RETURN element, score
+    UNION ALL
+    WITH vector WHERE fitting = 'role'
+    MATCH (element)
+    SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                       WHERE element.namespace = $namespace AND element.embedding_model = $model
+                         AND element.role = $role_range[0]
+                       LIMIT $depth) SCORE AS score
+    RETURN element, score
+    UNION ALL
+    WITH vector WHERE fitting = 'speaker'
+    MATCH (element)
+    SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                       WHERE element.namespace = $namespace AND element.embedding_model = $model
+                         AND element.speaker = $speaker_range[0]
+                       LIMIT $depth) SCORE AS score
+    RETURN element, score
+    UNION ALL
+    WITH vector WHERE fitting = 'verb'
+    MATCH (element)
+    SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                       WHERE element.namespace = $namespace AND element.embedding_model = $model
+                         AND element.said_at IS NULL
+                       LIMIT $verb_depth) SCORE AS score
+    WHERE coalesce(element.kind = $filters.kind, $filters.kind IS NULL)
+      AND COUNT { (element)-[:EDGE {verb: $filters.verb}]-() } > 0
+    RETURN element, score LIMIT $depth
+    UNION ALL
+    UNWIND CASE WHEN fitting = 'conversation' THEN $homes ELSE [] END AS home
+    CALL (vector, home) {
+      MATCH (element)
+      SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                         WHERE element.namespace = $namespace AND element.embedding_model = $model
+                           AND element.home = home[0]
+                         LIMIT $depth) SCORE AS score
+      RETURN element, score
+    }
+    RETURN element, score
+    UNION ALL
+    UNWIND CASE WHEN fitting = 'messages' THEN $homes ELSE [] END AS home
+    CALL (vector, home) {
+      MATCH (element)
+      SEARCH element IN (VECTOR INDEX recall_vectors FOR vector
+                         WHERE element.namespace = $namespace AND element.embedding_model = $model
+                           AND element.home >= home[0] AND element.home <= home[1]
+                           AND element.role >= $role_range[0] AND element.role <= $role_range[1]
+                           AND element.speaker >= $speaker_range[0] AND element.speaker <= $speaker_range[1]
+                           AND element.said_at >= $times[0] AND element.said_at < $times[1]
+                         LIMIT $depth) SCORE AS score
+      RETURN element, score
+    }
+    RETURN element, score
+  }
+  WITH element, score ORDER BY score DESC, element.id
+  WITH CASE WHEN element:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(element) | message]), element)
+            ELSE element END AS hit, element, score
+  WITH hit, max(score) AS score, head(collect(element)) AS best
+  WITH hit, best, score * CASE WHEN hit:Message THEN coalesce($roles.near[hit.role], 1.0) ELSE 1.0 END AS score
+    WHERE fitting = 'none' OR $filters.conversation IS NULL OR $filters.conversation IN hit.conversations
+  WITH hit, best ORDER BY score DESC, hit.id
+  RETURN collect([hit, best]) AS elements
+}
+UNWIND [[pair IN elements WHERE pair[0]:Message], [pair IN elements WHERE pair[0]:Node]] AS list
+RETURN list, 'vector' AS source, 'vector' AS index;
+
+// name: rank-hits
+// From each hit a part of its score goes one step on: along EDGE by the weight of the edge, from a node to the message that
+// it was learnt from (SOURCE), and along NEXT to the messages one and two places before and behind; where an assistant
+// speaks, only from its message to what it was asked. Everything found on the way adds up, and only of what comes out first
+// is it asked what it is, and whose: sorted by the score alone, the rest is never read. Of the steps of a hit with many of
+// them, the heaviest count. Of a message that was said in other conversations too, the one that was asked for is named, or
+// the first. What raw Cypher has stored as a weight, and is none, counts as 1.0. Parameters: namespace, roles (`asked`, null
+// where roles do not count), least, near, far, edge, learnt, fan, kinds, limit, owners (how many are named of an
+// observation), filters (conversation, since, until, facets, kind, verb).
+CYPHER 25
+MATCH (hit:Message {namespace: $namespace, id: ''}) WITH hit, 0.0 AS score, {names: [''], best: hit} AS sources // given
 CALL (hit, score, sources) {
   RETURN hit AS found, score AS part, sources AS ways, null AS step
   UNION ALL
@@ -355,12 +414,18 @@ RETURN COUNT {
          WHERE alias.id IS NOT NULL AND alias.name_parts IS NULL AND alias.name =~ $scripts
        } AS count;
 
-// name: parts-stored
-// A row where all of a namespace has the parts of its words: what is stored from now on is stored with them.
-// Parameters: namespace.
-MATCH (namespace:Namespace {name: $namespace})
-WHERE namespace.parts_stored
-RETURN namespace.name AS name;
+// name: left-to-index
+// Whether an earlier release has stored messages that are not indexed as recall finds them now, and words without their
+// parts: what is stored from now on has both. It is asked before the first recall of a process, and so is a small query, which
+// a server that has just started plans soon. Parameters: namespace.
+OPTIONAL MATCH (namespace:Namespace {name: $namespace})
+RETURN namespace.parts_stored IS NULL AS parts, EXISTS {
+         MATCH (conversation:Conversation {namespace: $namespace})
+         USING INDEX SEEK conversation:Conversation(namespace, name)
+         WHERE conversation.name IS NOT NULL AND conversation.name IS :: STRING AND coalesce(conversation.recalled, true)
+         MATCH (conversation)-[:VERSION]->(:Version)-[:TIP]->(tip:Message)
+         WHERE tip.passages IS NULL OR NOT conversation.name IN tip.conversations
+       } AS messages;
 
 // name: mark-parts-stored
 // Parameters: namespace.

@@ -10,7 +10,7 @@
 // name: begin-run
 // A run begins, or goes on after it was stopped or has failed. Parameters: namespace, id, properties.
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (run:Run {namespace: $namespace, id: $id})
   ON CREATE SET run += $properties, run.started_at = datetime()
 SET run.status = 'running', run.ended_at = null;

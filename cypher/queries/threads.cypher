@@ -17,7 +17,7 @@
 // (the id of a state, or ''), messages [{id, parent, body, role, labels, content, seal}], values [{id, after, type, data, length,
 // message}], holds [{channel, value}].
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (thread:Thread {namespace: $namespace, id: $thread})
   ON CREATE SET thread.created_at = datetime()
 MERGE (state:State {namespace: $namespace, id: $id})
@@ -78,7 +78,7 @@ RETURN missing;
 // Keep what tasks wrote after a state, which may be stored later; what is there already stays, unless it is `replaced`.
 // Parameters: namespace, thread, id, rows [{id, replaced, properties}].
 MERGE (namespace:Namespace {name: $namespace})
-  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime()
+  ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (thread:Thread {namespace: $namespace, id: $thread})
   ON CREATE SET thread.created_at = datetime()
 MERGE (state:State {namespace: $namespace, id: $id})

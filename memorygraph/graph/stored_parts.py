@@ -15,11 +15,9 @@ _PROPERTIES = {"messages": ("said",), "nodes": ("name", "data"), "aliases": ("na
 def store_missing_parts(namespace: Namespace, progress: Callable[[int, int], None] | None = None) -> int:
     """Store the parts of messages, nodes and aliases that lack them, and return how many did.
 
-    Once all have theirs, the namespace says so, and is never looked through again. `progress` is called with the number
-    of those that are done, and of all.
+    Once all have theirs, the namespace says so, as a new one does, and is never looked through again (`index_stored` of
+    memory/recall.py). `progress` is called with the number of those that are done, and of all.
     """
-    if namespace.read("recall/parts-stored"):
-        return 0
     total = 0 if progress is None else namespace.read("recall/count-without-parts", scripts=STORED_SCRIPTS)[0]["count"]
     # Each page is a transaction of its own, and what has parts is not read again: stopped, it goes on from there.
     done = 0

@@ -104,14 +104,19 @@ class RecallFilter:
         named = [name for name, is_given in given.items() if is_given]
         if len(named) > 1:
             return "messages"
-        return named[0] if named else "none" if self.kind is None else "kind"
+        return named[0] if named else "kind"
+
+    @property
+    def leaves_all(self) -> bool:
+        """Whether there is no filter."""
+        return not (self.of_messages or self.of_nodes)
 
     def leaves(self, kind: str) -> bool:
         """Whether any hit of a kind, `node` or `message`, can fit."""
         return not (self.of_messages if kind == "node" else self.of_nodes)
 
     def searches(self, namespace: str, messages: str, nodes: str, depth: int, *, leads: bool) -> dict[str, Any]:
-        """What each index is asked: for what fits and, with `leads`, for what can lead on to it.
+        """What each index is asked, as parameters: for what fits and, with `leads`, for what can lead on to it.
 
         `messages` and `nodes` are the terms without a filter; `depth` is how many nodes count.
         """
@@ -122,14 +127,16 @@ class RecallFilter:
             "node_searches": [{"terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb}]
             if self.of_nodes
             else [],
-            "vector_filters": [self.vector_filter] if self.of_messages or self.of_nodes else [],
         }
         every: dict[str, list[Any]] = {
             "message_terms": [messages],
             "node_searches": [{"terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None}],
-            "vector_filters": ["none"],
         }
-        return {name: [*fitting[name], *(each if leads or not fitting[name] else [])] for name, each in every.items()}
+        if self.leaves_all:
+            return every
+        fitting["vector_filters"], every["vector_filters"] = [self.vector_filter], ["none"]
+        found = {name: [*fitting[name], *(each if leads or not fitting[name] else [])] for name, each in every.items()}
+        return {**found, **self.ranges(depth)}
 
     def message_clauses(self, namespace: str) -> list[str]:
         """What the index is asked that a message must have, which adds nothing to its score."""
@@ -167,19 +174,21 @@ class RecallFilter:
         """The kind as a clause for Lucene, which knows its words by their stems: so each hit is looked at, too."""
         return [] if self.kind is None else [f"+kind:{quote_phrase(self.kind)}^0"]
 
-    def parameters(self, namespace: str, depth: int) -> dict[str, Any]:
-        """The parameters of the query."""
-        here = self.conversation
-        filters = {
-            "conversation": here,
+    def conditions(self, namespace: str) -> dict[str, Any]:
+        """What each hit is asked, as the parameter `filters` of the query."""
+        return {
+            "conversation": self.conversation,
             "since": self.since,
             "until": self.until,
             "facets": [token for token in self.message_tokens(namespace) if not token.isdecimal()],
             "kind": self.kind,
             "verb": self.verb,
         }
+
+    def ranges(self, depth: int) -> dict[str, Any]:
+        """What the searches by vectors are asked."""
+        here = self.conversation
         return {
-            "filters": filters,
             "verb_depth": VERB_LOOKED_AT * depth,
             "times": [self.since or FIRST_TIME, self.until or LAST_TIME],
             "role_range": ANY_TEXT if self.role is None else (self.role, self.role),

@@ -267,7 +267,7 @@ def find_rows(
     if query is None:
         return []
     rows = read_rows(namespace, query)
-    if "none" in query.parameters["vector_filters"] or not options.get("steps", True):
+    if "vector_filters" not in query.parameters or not options.get("steps", True):
         return rows  # all there is was looked through, or nothing is to lead on
     if len(rows) >= query.parameters["limit"] or not (rows or can_lead_on(namespace, options)):
         return rows
@@ -331,7 +331,7 @@ def recall_query(
     node_terms = words_query(words, (), [namespace.token], NODE_FIELDS)
     depth = max(DEPTH, limit)
     return namespace.query(
-        "recall/recall",
+        "recall/recall" if filtered.leaves_all else "recall/recall-filtered",
         alias_terms=node_terms,
         kinds=[LABELS[kind] for kind in kinds],
         limit=limit * CHOICE if wanted in {"order", "summary"} else limit,
@@ -339,7 +339,7 @@ def recall_query(
         wish=WISH,
         **vector_parameters(embedder, meant),
         **fusion_parameters(limit, steps=steps),
-        **filtered.parameters(namespace.name, depth),
+        filters=filtered.conditions(namespace.name),
         **filtered.searches(namespace.name, message_terms, node_terms, depth, leads=leads and steps),
     )
 
@@ -471,10 +471,12 @@ class IndexingThread(Thread):
 
 def index_stored(namespace: Namespace, progress: Callable[[int, int], None] | None = None) -> int:
     """Index what an earlier release stored, and return how many messages, nodes and aliases that were."""
-    indexed = index_messages(namespace, progress)
+    [left] = namespace.read("recall/left-to-index")
+    indexed = index_messages(namespace, progress) if left["messages"] else 0
 
     def go_on(done: int, total: int) -> None:
         if progress is not None:
             progress(indexed + done, indexed + total)
 
-    return indexed + store_missing_parts(namespace, None if progress is None else go_on)
+    told = None if progress is None else go_on
+    return indexed + (store_missing_parts(namespace, told) if left["parts"] else 0)

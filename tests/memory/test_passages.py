@@ -228,6 +228,8 @@ def test_an_error_of_the_background_is_one_of_the_next_recall(
     def fail(_namespace: object, _progress: object) -> int:
         raise OSError("no such disk")
 
+    say(graph, "talk", ("user", LONG))
+    make_old(graph)
     monkeypatch.setattr(recall, "index_messages", fail)
     with pytest.raises(OSError, match="no such disk"):
         Recaller(graph.scope)("Cremona", budget=None, at=None)

@@ -220,7 +220,15 @@ def test_parts_that_were_interrupted_go_on_and_are_looked_for_once(
         stored_parts_module.store_missing_parts(graph.scope, stop)
     assert stored_parts_module.store_missing_parts(graph.scope) == 3
     graph.query(WITHOUT_PARTS, write=True)
-    assert stored_parts_module.store_missing_parts(graph.scope) == 0
+    assert graph.index_messages() == 0
+
+
+def test_a_new_namespace_is_not_looked_through_for_what_an_earlier_release_left_out(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="서울식물원", data="카페라떼");')
+    graph.query(WITHOUT_PARTS, write=True)
+    assert graph.index_messages() == 0
+    forget_parts_were_stored(graph)
+    assert graph.index_messages() == 1
 
 
 @pytest.mark.parametrize(
