@@ -395,7 +395,9 @@ def test_after_a_full_disk_it_is_said_and_the_next_connection_heals_it(small_hom
         graph.load('Node(node_id="kept", name="Kept", data="");')
         ballast.write_bytes(bytes(shutil.disk_usage(server.home).free - 2 * 2**20))
         large = "".join(f'Node(node_id="n{n}", name="N", data="{"x" * 1000}");\n' for n in range(10_000))
-        with pytest.raises(RestartNeededError, match="make room") as caught:
+        with pytest.raises(
+            RestartNeededError, match=r"its disk is full \(No space left on device\): make room"
+        ) as caught:
             graph.load(large)
         assert caught.value.outcome_unknown
         assert f"`memorygraph revisions --json` lists the load {caught.value.load_id}" in str(caught.value)
@@ -420,6 +422,27 @@ def test_after_a_full_disk_it_is_said_and_the_next_connection_heals_it(small_hom
         assert was_kept == (graph.query("MATCH (n:Node {namespace: $namespace, id: 'n1'}) RETURN n.id AS id") != [])
         graph.load('Node(node_id="later", name="Later", data="");')
     assert server.status().problem is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of another process")
+def test_a_database_that_has_given_up_with_room_on_its_disk_is_told_with_the_reason_of_neo4j(
+    make_server: Callable[[], EmbeddedServer],
+) -> None:
+    server = make_server()
+    server.up()
+    process = server.find_process()
+    assert process is not None
+    large = "".join(f'Node(node_id="n{n}", name="N", data="{"x" * 1000}");\n' for n in range(3_000))
+    with MemoryGraph.connect(server=server) as graph:
+        process.rlimit(psutil.RLIMIT_FSIZE, (2**20, psutil.RLIM_INFINITY))
+        with pytest.raises(RestartNeededError, match=r"and says why: File too large\. Mend that") as caught:
+            graph.load(large)
+    assert caught.value.outcome_unknown
+    for said in (str(caught.value), str(server.status().problem)):
+        assert "File too large" in said
+        assert "disk" not in said
+    assert server.up().running, "the limit has gone with the process"
 
 
 WITHOUT_RIGHTS = [
