@@ -22,7 +22,9 @@ from filelock import FileLock
 from neo4j.exceptions import AuthError, ClientError
 
 from memorygraph import MemoryGraph
+from memorygraph.cli.load import compile_all, try_all
 from memorygraph.errors import ConnectionError, DownloadError, RestartNeededError, TooLargeError
+from memorygraph.languages import parse
 from memorygraph.server import installation, settings
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import read_lock
@@ -514,6 +516,14 @@ def test_what_is_too_large_for_one_transaction_says_what_helps_and_that_does(
             assert graph.node("hub").id == "hub"
             report = graph.delete("hub", batch=1000)
             assert (report.nodes_deleted, report.edges_deleted) == (1, HUB_EDGES)
+            two = [
+                parse("".join(f'Node(node_id="{file}{n}", name="N", data="");' for n in range(8_000)), file=file)
+                for file in ("a", "b")
+            ]
+            assert [try_all(graph, [script])[0].nodes_created for script in two] == [8_000, 8_000]
+            for try_both in (try_all, compile_all):
+                with pytest.raises(TooLargeError, match=r"b is too large .* together .*: try fewer files at a time"):
+                    try_both(graph, two)
             assert graph.broken_invariants() == []
     finally:
         server.down()
