@@ -2,6 +2,14 @@
 // An answer that needs nothing of the graph: who gives it is what is asked. Parameters: none.
 RETURN true AS answers;
 
+// name: stop
+// Why a database works no more, in the words of Neo4j: asked of the database `system`. In a cluster each member has a row.
+// Parameters: database (its name in lower case; null is the user's own).
+SHOW DATABASES YIELD name, home, statusMessage
+WHERE statusMessage <> '' AND (name = $database OR ($database IS NULL AND home))
+RETURN statusMessage AS reason
+ORDER BY reason;
+
 // name: node
 // Parameters: namespace, id.
 MATCH (node:Node {namespace: $namespace, id: $id})

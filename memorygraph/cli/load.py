@@ -16,7 +16,7 @@ from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine, namespace_option
 from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop
-from memorygraph.errors import ConnectionError, MemoryGraphError, Problem, ScriptError
+from memorygraph.errors import ConnectionError, MemoryGraphError, Problem, ScriptError, TooLargeError
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.graph.history import Revision
     from memorygraph.graph.loads import LoadReport
+    from memorygraph.graph.namespace import Namespace
     from memorygraph.query import Query
 
 Result = TypeVar("Result")
@@ -69,7 +70,7 @@ def load_command(
     """Store scripts in the graph, each file in one transaction: all of it, or nothing.
 
     Several files are stored in their order. Where one is refused, those before it stay, and those after it are not
-    tried. A dry run tries each of them after those before it, and stores none.
+    tried. A dry run tries each of them after those before it, all in one transaction, and stores none.
 
     AgentScript programs and node graphs can then be run by the name of their file: `run --stored NAME`.
     FILE may be - for standard input. The embedded server is started if none runs. With --json one report is
@@ -146,34 +147,52 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
 
 
 def try_all(graph: MemoryGraph, scripts: Sequence[Script]) -> list[LoadReport]:
-    """Do what `store_all` does in one transaction, and roll it back: a file may need what is in those before it."""
-    from memorygraph.graph.namespace import Namespace, rehearse
+    """Do what `store_all` does, and roll it back."""
 
-    def try_each(namespace: Namespace) -> list[LoadReport]:
-        reports: list[LoadReport] = []
-        for script in scripts:
-            with output.progress_bar(f"trying {Path(str(script.source.file)).name}") as bar:
-                bar.total(len(script.statements))
-                reports.append(LANGUAGES[script.language].load(namespace, script, progress=bar.advance))
-        return reports
+    def try_file(namespace: Namespace, script: Script) -> LoadReport:
+        with output.progress_bar(f"trying {Path(str(script.source.file)).name}") as bar:
+            bar.total(len(script.statements))
+            report: LoadReport = LANGUAGES[script.language].load(namespace, script, progress=bar.advance)
+            return report
 
-    return rehearse(graph.scope, try_each)
+    return rehearse_each(graph, scripts, try_file)
 
 
 def compile_all(graph: MemoryGraph, scripts: Sequence[Script]) -> list[Query]:
     """Compile files, each on what those before it would store."""
-    from memorygraph.graph.namespace import Namespace, rehearse
 
-    def compile_each(namespace: Namespace) -> list[Query]:
-        queries: list[Query] = []
-        for script in scripts:
-            language = LANGUAGES[script.language]
-            queries += language.compile(namespace, script)
-            language.load(namespace, script)
+    def compile_file(namespace: Namespace, script: Script) -> list[Query]:
+        language = LANGUAGES[script.language]
+        queries = language.compile(namespace, script)
+        language.load(namespace, script)
         return queries
 
     # One file alone needs no transaction that writes.
-    return graph.compile(scripts[0]) if len(scripts) == 1 else rehearse(graph.scope, compile_each)
+    return graph.compile(scripts[0]) if len(scripts) == 1 else [*chain(*rehearse_each(graph, scripts, compile_file))]
+
+
+def rehearse_each(
+    graph: MemoryGraph, scripts: Sequence[Script], work: Callable[[Namespace, Script], Result]
+) -> list[Result]:
+    """Do some work with each file in one transaction, and roll it back: a file may need what is in those before it."""
+    from memorygraph.graph.namespace import rehearse
+
+    begun: list[Script] = []
+
+    def work_on(namespace: Namespace, script: Script) -> Result:
+        begun.append(script)
+        return work(namespace, script)
+
+    try:
+        return rehearse(graph.scope, lambda namespace: [work_on(namespace, script) for script in scripts])
+    except TooLargeError as error:
+        if begun[-1] is scripts[0] or error.__cause__ is None:  # this file alone is too large
+            raise
+        raise TooLargeError(
+            f"{begun[-1].source.file} is too large for one transaction together with the files before it, "
+            "which a dry run and --show-cypher try all in one, and `load` stores each in its own. Nothing was changed: "
+            "try fewer files at a time, or load those first that the others need"
+        ) from error
 
 
 def newer_loads(graph: MemoryGraph, before: int) -> list[Revision]:

@@ -21,6 +21,7 @@ from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from memorygraph.errors import Problem
@@ -431,6 +432,11 @@ def to_cell(value: Any) -> str:
     return json.dumps(value) if isinstance(value, float) else to_json(value)  # people may see NaN
 
 
+def is_terminal(console: Console) -> bool:
+    """Whether a console is a terminal, or TTY_COMPATIBLE calls it one; FORCE_COLOR colours a pipe, and no more."""
+    return console.is_terminal and (console.file.isatty() or os.environ.get("TTY_COMPATIBLE") == "1")
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on stdout, of which nothing is cut off: a terminal folds what is too wide, a pipe has long lines.
 
@@ -452,7 +458,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         table.add_row(*(Text(plain(to_cell(value))) for value in row))
     console = StdoutConsole()
     # Rich leaves out columns for which there is no room; so wide a table has lines that the terminal breaks.
-    console.width = max(console.width, COLUMN_CHARACTERS * len(columns)) if console.is_terminal else MAX_LINE_CHARACTERS
+    width = max(console.width, COLUMN_CHARACTERS * len(columns)) if is_terminal(console) else MAX_LINE_CHARACTERS
+    console.width = width
     with explaining_full_stdout():
         console.print(table)
 
@@ -519,5 +526,6 @@ def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Bar]:
     columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(), *figures)
     console = StderrConsole(stderr=True)
     # Where there is no terminal, not even the line break that rich leaves behind.
-    with bars.Progress(*columns, console=console, transient=True, disable=not console.is_interactive) as progress:
+    is_shown = console.is_interactive and is_terminal(console)
+    with bars.Progress(*columns, console=console, transient=True, disable=not is_shown) as progress:
         yield Bar(progress, progress.add_task(title, total=None))

@@ -64,6 +64,9 @@ MAX_DELETIONS_MET = 3  # a query that itself deletes what it asks for meets a de
 # Our errors say it already; without a handler the driver's messages would reach the user's terminal.
 logging.getLogger("neo4j").addHandler(logging.NullHandler())
 
+SYSTEM = "system"
+"""The database that lists all databases of a Neo4j."""
+
 SCHEMES = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 BOLT_PORT = 7687
 
@@ -238,7 +241,7 @@ class Connection:
             else _require_driver(server)
         )
         try:
-            with translating_errors():
+            with translating_errors(self._find_stop):
                 with self._session(neo4j.READ_ACCESS):
                     address = self._driver.get_server_info().address
                 if database is None and isinstance(self._driver, neo4j.Neo4jDriver):
@@ -280,13 +283,28 @@ class Connection:
 
     def find_answering(self) -> Answering:
         """Find who answers: of a cluster, the members that reads and writes go to now."""
-        with translating_errors():
+        with translating_errors(self._find_stop):
             reads, writes = (self._ask_anything(access).server for access in (neo4j.READ_ACCESS, neo4j.WRITE_ACCESS))
         return Answering(str(reads.address), str(writes.address), reads.agent)
 
     def _ask_anything(self, access: str) -> neo4j.ResultSummary:
         with self._session(access) as session:
             return session.run(neo4j.Query(CYPHER["read/answers"]().text)).consume()
+
+    def _find_stop(self) -> str:
+        """Find why the database has given up, which only the list of databases says; empty where it does not either."""
+        named = self.database or self._home
+        query = CYPHER["read/stop"](database=named.lower() if named else None)
+        # Without the bookmarks of the database that has given up: nothing of it is waited for.
+        with (
+            suppress(exceptions.Neo4jError, exceptions.DriverError),
+            self._driver.session(database=SYSTEM, default_access_mode=neo4j.READ_ACCESS) as session,
+        ):
+            connect(session, neo4j.READ_ACCESS)
+            with bound_answer(session, ANSWER_SECONDS):
+                result = session.run(neo4j.Query(query.text, timeout=ANSWER_SECONDS), dict(query.parameters))
+                return next((row["reason"] for row in _rows(result)), "")
+        return ""
 
     def read_with(self, work: Callable[[Transaction], Result], *, seconds: float = READ_SECONDS) -> Result:
         """Run a unit of work that only reads in one transaction, again after a transient failure."""
@@ -301,7 +319,7 @@ class Connection:
         `typed` leaves the values as the driver has them: points and durations stay what they are. It is not retried
         when the connection breaks: some of its rows were already yielded.
         """
-        with translating_errors(), self._transaction(neo4j.READ_ACCESS, seconds) as transaction:
+        with translating_errors(self._find_stop), self._transaction(neo4j.READ_ACCESS, seconds) as transaction:
             yield from Transaction(transaction).rows(query, typed=typed)
 
     def write(
@@ -333,7 +351,7 @@ class Connection:
         deadline = math.inf
         in_doubt = False  # whether one of the attempts may have been committed
         for attempt in itertools.count():
-            with translating_errors():
+            with translating_errors(self._find_stop):
                 try:
                     result = once()
                     if in_doubt:
@@ -342,7 +360,7 @@ class Connection:
                         # stands at or after all that was committed there before.
                         self._ask_anything(neo4j.WRITE_ACCESS)
                 except ConnectionError as closed:  # by another thread, since the last attempt
-                    raise (translate_in_doubt(closed) if in_doubt else closed) from closed.__cause__
+                    raise (translate_in_doubt(closed, self._find_stop) if in_doubt else closed) from closed.__cause__
                 except (exceptions.Neo4jError, exceptions.DriverError) as failure:
                     raise_interrupt(failure)
                     error = told_by_driver(failure)
@@ -356,7 +374,7 @@ class Connection:
                         require_running()
                     if time.monotonic() > deadline or not again:
                         if in_doubt:
-                            raise translate_in_doubt(error) from error
+                            raise translate_in_doubt(error, self._find_stop) from error
                         if slow and repeatable:
                             raise ConnectionError(f"{_TOO_BUSY} ({error})") from error
                         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -31,10 +31,12 @@ _UNPROVEN = (
     "taken the port of the embedded Neo4j, `memorygraph up` starts that at another one: connect again. For a server of "
     "NEO4J_URI, have its certificate trusted on this machine"
 )
-_RESTART_NEEDED = (
-    "Neo4j has stopped working, as it does when its disk is full: make room, then run `memorygraph up`, which starts "
-    "the embedded Neo4j again; a server of NEO4J_URI has to be started again where it runs"
+_START_AGAIN = (
+    "run `memorygraph up`, which starts the embedded Neo4j again; a server of NEO4J_URI has to be started again where "
+    "it runs"
 )
+# The words of Linux, macOS and Windows.
+_DISK_IS_FULL = ("No space left on device", "quota exceeded", "not enough space on the disk")
 _CHECK_LOGIN = "check NEO4J_USERNAME and NEO4J_PASSWORD"
 _UNKNOWN_OUTCOME = (
     "Neo4j failed during a commit, and whether it was kept is not known: look before you run it again (a `load` can "
@@ -70,11 +72,15 @@ _TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] =
 )
 
 
-def translate(error: Exception) -> MemoryGraphError:
+FindStop: TypeAlias = Callable[[], str]
+"""Finds, in Neo4j's own words, why its database has given up; empty where it does not say, as of `str`."""
+
+
+def translate(error: Exception, find_stop: FindStop = str) -> MemoryGraphError:
     """Translate an error of the driver into one of memorygraph."""
     detail = getattr(error, "message", None) or str(error)
     if needs_restart(error):
-        return RestartNeededError(f"{_RESTART_NEEDED} ({detail})")
+        return RestartNeededError(f"{explain_stop(find_stop())} ({detail})")
     if code_of(error).endswith(".DatabaseUnavailable"):
         return DatabaseUnavailableError(f"{_UNAVAILABLE} ({detail})")
     if ran_out_of_time(error):
@@ -91,6 +97,23 @@ def needs_restart(error: Exception) -> bool:
     """Tell whether a database has given up: it could not write its log, and refuses every transaction since then."""
     has_given_up = code_of(error).endswith(".TransactionStartFailed") and "needs to be restarted" in str(error)
     return has_given_up or code_of(error).endswith(".TransactionLogError")
+
+
+def explain_stop(reason: str) -> str:
+    """Say what to do about a database that has given up for a reason: a full disk, and anything else.
+
+    >>> explain_stop("No space left on device")  # doctest: +ELLIPSIS
+    'Neo4j has stopped working, as its disk is full (No space left on device): make room, then run `memorygraph up`...'
+    >>> explain_stop("File too large")  # doctest: +ELLIPSIS
+    'Neo4j has stopped working, and says why: File too large. Mend that, unless it has passed, then run ...'
+    """
+    if any(words in reason for words in _DISK_IS_FULL):
+        return f"Neo4j has stopped working, as its disk is full ({reason}): make room, then {_START_AGAIN}"
+    if reason:
+        return (
+            f"Neo4j has stopped working, and says why: {reason}. Mend that, unless it has passed, then {_START_AGAIN}"
+        )
+    return f"Neo4j has stopped working; its logs say why. Mend that, unless it has passed, then {_START_AGAIN}"
 
 
 def ran_out_of_time(error: Exception) -> bool:
@@ -124,10 +147,10 @@ def fails_always(error: QueryError) -> bool:
     return isinstance(cause, (ValueError, TypeError, OverflowError)) or code in _ALWAYS or "OutOfMemoryError" in code
 
 
-def translate_in_doubt(error: Exception) -> ConnectionError:
+def translate_in_doubt(error: Exception, find_stop: FindStop = str) -> ConnectionError:
     """Translate the error of a write that may have been kept all the same."""
     cause = error.__cause__ if isinstance(error, exceptions.IncompleteCommit) else error
-    reason = translate(cause) if isinstance(cause, DriverFailure) else cause
+    reason = translate(cause, find_stop) if isinstance(cause, DriverFailure) else cause
     kind = RestartNeededError if isinstance(reason, RestartNeededError) else ConnectionError
     return kind(f"{_UNKNOWN_OUTCOME}. {reason}" if reason else _UNKNOWN_OUTCOME, outcome_unknown=True)
 
@@ -140,7 +163,7 @@ class FailedWork(Exception):  # noqa: N818 - an envelope, not an error
 
 
 @contextmanager
-def translating_errors() -> Iterator[None]:
+def translating_errors(find_stop: FindStop = str) -> Iterator[None]:
     """Have each error of the driver be one of memorygraph's, and leave those of a unit of work as they are."""
     try:
         yield
@@ -148,7 +171,7 @@ def translating_errors() -> Iterator[None]:
         raise failed.error from failed.error.__cause__
     except (exceptions.Neo4jError, exceptions.DriverError) as error:
         told = told_by_driver(error)
-        raise translate(told) from told
+        raise translate(told, find_stop) from told
     except (OSError, ValueError) as error:  # a name that cannot be resolved, an address of no known scheme
         raise ConnectionError(f"Neo4j cannot be reached: {error}; {_UNREACHABLE}") from error
 

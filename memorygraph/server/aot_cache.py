@@ -24,6 +24,7 @@ import psutil
 
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import sha256_of
+from memorygraph.server.available_memory import find_available_memory
 from memorygraph.server.settings import JVM_FLAGS
 
 SWITCH = "MEMORYGRAPH_AOT"
@@ -214,9 +215,10 @@ def find_lack(folder: Path) -> str | None:
         return f"{existing} cannot be written"
     if (free := shutil.disk_usage(existing).free) < MIN_MAKING_DISK_BYTES:
         return f"only {free // 2**20} of {MIN_MAKING_DISK_BYTES // 2**20} MB are free at {existing}"
-    available = psutil.virtual_memory().available
-    if available < MIN_MAKING_MEMORY_BYTES:
-        return f"only {available // 2**20} of {MIN_MAKING_MEMORY_BYTES // 2**20} MB of memory are available"
+    memory = find_available_memory()
+    if memory.available < MIN_MAKING_MEMORY_BYTES:
+        needed = f"{MIN_MAKING_MEMORY_BYTES // 2**20} MB of memory"
+        return f"only {memory.available // 2**20} of {needed} are available{memory.place}"
     return None
 
 

@@ -11,15 +11,12 @@ import stat
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import urlsplit
-
-import psutil
 
 from memorygraph.errors import ConnectionError, MemoryGraphError
 from memorygraph.graph.connection import ENCRYPTED, Connection, require_bolt
@@ -29,6 +26,7 @@ from memorygraph.hosts import is_local_only
 from memorygraph.library import CYPHER
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import not_genuine, read_lock
+from memorygraph.server.available_memory import find_available_memory
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.findings import Diagnosis, run_checks
 from memorygraph.server.java import SUITABLE_VERSION, java_executable, java_version
@@ -40,14 +38,6 @@ MIN_GRAPH_DISK_BYTES = 500 * 2**20
 CONNECT_TIMEOUT_S = 5.0
 MAX_CLOCK_DIFFERENCE_S = 60.0
 WITHOUT_URI = "without NEO4J_URI the embedded server is used"
-CGROUPS = Path("/sys/fs/cgroup")
-"""Where Linux says what a container may have."""
-
-# The limit of memory, what is used of it, and what of that are files that give way, in version 2 and 1 of cgroups.
-MEMORY_FILES = (
-    ("memory.max", "memory.current", "memory.stat", "inactive_file"),
-    ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "memory/memory.stat", "total_inactive_file"),
-)
 LIKE = f"it is like neo4j://host:7687; {WITHOUT_URI}"
 
 
@@ -194,28 +184,15 @@ def examine_disk(server: EmbeddedServer) -> Diagnosis:
 
 def examine_memory(server: EmbeddedServer) -> Diagnosis:
     """Examine whether there is memory for a server."""
-    memory = psutil.virtual_memory()
+    memory = find_available_memory()
     heap = next(flag.removeprefix("-Xmx") for flag in JVM_FLAGS if flag.startswith("-Xmx"))
-    available, total, place, step = memory.available, memory.total, "", "close programs"
-    limited = find_container_memory(CGROUPS)
-    if limited and limited[1] < total:
-        available, total, place = min(available, limited[0]), limited[1], " in this container"
-        step = "give the container more, or close programs in it,"
-    detail = f"{available // 2**20} of {total // 2**20} MB available{place}; Neo4j's heap is {heap} at most"
-    if available >= MIN_SERVER_MEMORY_BYTES or server.status().running:
+    figures = f"{memory.available // 2**20} of {memory.total // 2**20} MB available{memory.place}"
+    detail = f"{figures}; Neo4j's heap is {heap} at most"
+    if memory.available >= MIN_SERVER_MEMORY_BYTES or server.status().running:
         return Diagnosis.passed("memory", detail)
+    step = "give the container more, or close programs in it," if memory.in_container else "close programs"
     needed = MIN_SERVER_MEMORY_BYTES // 2**20
     return Diagnosis.failed("memory", detail, f"{step} until {needed} MB are available")
-
-
-def find_container_memory(folder: Path) -> tuple[int, int] | None:
-    """Find the bytes that are available to this container, and how many it may have; None without a limit."""
-    for limit_file, used_file, stat_file, inactive in MEMORY_FILES:
-        with suppress(OSError, ValueError):  # there is no such file, or it says `max`
-            limit, used = (int((folder / name).read_text("ascii")) for name in (limit_file, used_file))
-            figures = dict(line.split(" ") for line in (folder / stat_file).read_text("ascii").splitlines())
-            return max(0, limit - used + int(figures.get(inactive, 0))), limit
-    return None
 
 
 def examine_ports(server: EmbeddedServer) -> Diagnosis:

@@ -138,6 +138,23 @@ def test_headings_and_cells_of_a_table_are_shown_as_they_are(text: str, capsys: 
     assert (heading.split("  ")[0].strip(), row.split("  ")[0].strip()) == (text, text)
 
 
+def test_forced_colours_change_nothing_else_of_what_goes_into_a_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def print_all() -> tuple[str, str]:
+        with progress_bar("storing"):
+            print_table(["name", "text"], [["a", "many words " * 30]])
+        return capsys.readouterr()
+
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    table, nothing = print_all()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured, bar = print_all()
+    assert coloured != table
+    assert (ANSI.sub("", coloured), bar) == (table, nothing) == (table, "")
+
+
 def test_a_bar_shows_its_title_as_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("TERM", "xterm")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from memorygraph.server import aot_cache, aot_training
+from memorygraph.server import aot_cache, aot_training, available_memory
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import SWITCH, AotCache
 from memorygraph.server.artifacts import read_lock
@@ -190,6 +190,17 @@ def test_each_start_makes_it_again_after_a_failure_unless_the_jvm_refused_it_or_
     assert cache.why_missing() == "it was killed"
     cache.build_later()
     assert made_later == [cache]
+
+
+def test_no_cache_is_made_where_the_container_has_too_little_memory_for_it(
+    fitting: Callable[[], AotCache], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = fitting()
+    for name, value in {"memory.max": 2**29, "memory.current": 2**28, "memory.stat": "inactive_file 0"}.items():
+        (tmp_path / name).write_text(f"{value}\n", "ascii")
+    monkeypatch.setattr(available_memory, "CGROUPS", tmp_path)
+    assert cache.build_later() is None
+    assert cache.why_missing() == "only 256 of 768 MB of memory are available in this container"
 
 
 def test_where_nothing_can_be_written_beside_the_files_of_neo4j_the_cache_is_in_the_home(

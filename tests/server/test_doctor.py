@@ -29,7 +29,7 @@ from memorygraph.library import CYPHER, Library
 from memorygraph.memory.doctor import examine_models
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
-from memorygraph.server import doctor
+from memorygraph.server import available_memory, doctor
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import SWITCH, AotCache
 from memorygraph.server.artifacts import Artifact, Lock
@@ -189,7 +189,7 @@ def test_the_memory_of_a_container_is_what_its_limit_leaves(
     embedded: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
 ) -> None:
     write_cgroups(tmp_path, CGROUPS[version])
-    monkeypatch.setattr(doctor, "CGROUPS", tmp_path)
+    monkeypatch.setattr(available_memory, "CGROUPS", tmp_path)
     found = doctor.examine_memory(embedded)
     assert not found.ok
     assert found.detail.startswith("312 of 512 MB available in this container; ")
@@ -211,7 +211,7 @@ def test_without_a_limit_that_can_be_read_the_memory_is_that_of_the_machine(
     embedded: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, object]
 ) -> None:
     write_cgroups(tmp_path, files)
-    monkeypatch.setattr(doctor, "CGROUPS", tmp_path)
+    monkeypatch.setattr(available_memory, "CGROUPS", tmp_path)
     assert f" of {psutil.virtual_memory().total // MB} MB available; " in doctor.examine_memory(embedded).detail
 
 

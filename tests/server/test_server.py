@@ -22,7 +22,9 @@ from filelock import FileLock
 from neo4j.exceptions import AuthError, ClientError
 
 from memorygraph import MemoryGraph
+from memorygraph.cli.load import compile_all, try_all
 from memorygraph.errors import ConnectionError, DownloadError, RestartNeededError, TooLargeError
+from memorygraph.languages import parse
 from memorygraph.server import installation, settings
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import read_lock
@@ -395,7 +397,9 @@ def test_after_a_full_disk_it_is_said_and_the_next_connection_heals_it(small_hom
         graph.load('Node(node_id="kept", name="Kept", data="");')
         ballast.write_bytes(bytes(shutil.disk_usage(server.home).free - 2 * 2**20))
         large = "".join(f'Node(node_id="n{n}", name="N", data="{"x" * 1000}");\n' for n in range(10_000))
-        with pytest.raises(RestartNeededError, match="make room") as caught:
+        with pytest.raises(
+            RestartNeededError, match=r"its disk is full \(No space left on device\): make room"
+        ) as caught:
             graph.load(large)
         assert caught.value.outcome_unknown
         assert f"`memorygraph revisions --json` lists the load {caught.value.load_id}" in str(caught.value)
@@ -420,6 +424,27 @@ def test_after_a_full_disk_it_is_said_and_the_next_connection_heals_it(small_hom
         assert was_kept == (graph.query("MATCH (n:Node {namespace: $namespace, id: 'n1'}) RETURN n.id AS id") != [])
         graph.load('Node(node_id="later", name="Later", data="");')
     assert server.status().problem is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="needs limits of another process")
+def test_a_database_that_has_given_up_with_room_on_its_disk_is_told_with_the_reason_of_neo4j(
+    make_server: Callable[[], EmbeddedServer],
+) -> None:
+    server = make_server()
+    server.up()
+    process = server.find_process()
+    assert process is not None
+    large = "".join(f'Node(node_id="n{n}", name="N", data="{"x" * 1000}");\n' for n in range(3_000))
+    with MemoryGraph.connect(server=server) as graph:
+        process.rlimit(psutil.RLIMIT_FSIZE, (2**20, psutil.RLIM_INFINITY))
+        with pytest.raises(RestartNeededError, match=r"and says why: File too large\. Mend that") as caught:
+            graph.load(large)
+    assert caught.value.outcome_unknown
+    for said in (str(caught.value), str(server.status().problem)):
+        assert "File too large" in said
+        assert "disk" not in said
+    assert server.up().running, "the limit has gone with the process"
 
 
 WITHOUT_RIGHTS = [
@@ -491,6 +516,14 @@ def test_what_is_too_large_for_one_transaction_says_what_helps_and_that_does(
             assert graph.node("hub").id == "hub"
             report = graph.delete("hub", batch=1000)
             assert (report.nodes_deleted, report.edges_deleted) == (1, HUB_EDGES)
+            two = [
+                parse("".join(f'Node(node_id="{file}{n}", name="N", data="");' for n in range(8_000)), file=file)
+                for file in ("a", "b")
+            ]
+            assert [try_all(graph, [script])[0].nodes_created for script in two] == [8_000, 8_000]
+            for try_both in (try_all, compile_all):
+                with pytest.raises(TooLargeError, match=r"b is too large .* together .*: try fewer files at a time"):
+                    try_both(graph, two)
             assert graph.broken_invariants() == []
     finally:
         server.down()
