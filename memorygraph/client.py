@@ -765,6 +765,7 @@ class MemoryGraph:
         Raises:
             NotFoundError: there is no such entity.
             ConflictError: they are one already, a name is that of several, or one is no entity.
+            TooLargeError: it is too large for one transaction; nothing was changed.
         """
         from memorygraph.memory.merging import merge_into
 
@@ -990,6 +991,7 @@ class MemoryGraph:
             NotFoundError: there is no such revision, or what was before it was purged.
             ConflictError: a later revision has changed what this one did, or needs it, or it is one that can't be
                 undone, as a load of a program; nothing was changed.
+            TooLargeError: it is too large for one transaction; nothing was changed.
         """
         return undo_revision(self.scope, revision, dry_run=dry_run, provenance=provenance)
 

@@ -85,9 +85,9 @@ LIMIT 1;
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
-WITH node.id AS id, COUNT { (node)-[:EDGE]-() } AS edges
+WITH node.id AS id, toStringOrNull(node.name) AS name, COUNT { (node)-[:EDGE]-() } AS edges
 ORDER BY edges DESC, id
-RETURN sum(edges) AS edges, head(collect({id: id, edges: edges})) AS most;
+RETURN sum(edges) AS edges, head(collect({id: id, name: coalesce(name, ''), edges: edges})) AS most;
 
 // name: count-deleted-edges
 // How many edges go with these ids, which are of nodes and edges: each once. Parameters: namespace, ids.
@@ -104,12 +104,15 @@ CALL (id) {
 RETURN count(DISTINCT edge) AS edges;
 
 // name: count-changed-nodes
-// How many of these nodes contextscript/change-nodes would change. Parameters: namespace, rows [{id, set: {name, data}}].
+// Which of these nodes contextscript/change-nodes would change, and how many characters these say now, which their history
+// then keeps. Parameters: namespace, rows [{id, set: {name, data}}].
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE any(key IN keys(row.set) WHERE node[key] IS NULL OR node[key] <> row.set[key])
-RETURN count(node) AS changed;
+RETURN collect(row.id) AS changed,
+       sum(reduce(size = 0, key IN ['name', 'data'] | size + coalesce(size(toStringOrNull(node[key])), 0)))
+         AS former_characters;
 
 // name: count-changed-edges
 // How many of these edges contextscript/change-edges would change. Parameters: namespace, rows [{id, set: {verb, weight}}].

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
-from memorygraph.errors import ConflictError, NotFoundError
+from memorygraph.errors import ConflictError, NotFoundError, TooLargeError
 from memorygraph.graph.aliases import find_named
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction, work_through
@@ -41,6 +41,11 @@ FRAMED_KEY = "framed"
 """Under this the metadata of an adapter says which conversation it is of."""
 
 ForgettingKind = Literal["conversation", "node", "edge", "run", "program", "expired"]
+
+_TOO_LARGE_TO_TRY = (
+    "a dry run does everything in one transaction, and this is too large for one; nothing was forgotten. Without a dry "
+    "run it is forgotten in parts, which have room: `--yes` does not ask"
+)
 
 _COUNTED_AS = {
     "Former": "former states",
@@ -207,7 +212,10 @@ def forget_for_good(
             count_kept(state)
             raise Abandon(report(kind, state.properties, 0, dry_run=True))
 
-        return namespace.write(try_all)
+        try:
+            return namespace.write(try_all)
+        except TooLargeError as error:
+            raise TooLargeError(f"{_TOO_LARGE_TO_TRY} ({error})") from error
     recorded = namespace.write(begin)
     if isinstance(recorded, Forgotten):
         return recorded

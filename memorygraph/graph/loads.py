@@ -31,12 +31,16 @@ from memorygraph.errors import MAX_PROBLEMS, ConflictError, Problem, ScriptError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.sizes import (
+    MIN_LARGE_CHARACTERS,
     MIN_LARGE_EDGES,
     MIN_LARGE_STATEMENTS,
     NEW_EDGE_BYTES,
+    count_characters,
     count_edges_at,
     read_memory_limit,
     refuse_too_large,
+    size_of_texts,
+    texts_of,
 )
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, EdgeDeclaration, NodeDeclaration
@@ -119,6 +123,11 @@ class OneTrip(NamedTuple):
     parameters: dict[str, Any]
 
 
+def is_large(program: ContextScriptProgram) -> bool:
+    """Whether a program may not fit into one transaction; a few statements with short texts do."""
+    return len(program.statements) >= MIN_LARGE_STATEMENTS or count_characters(program) >= MIN_LARGE_CHARACTERS
+
+
 class ProgramPlan:
     """How a program is compiled: under the lock, before it, or along with its writing; `refused` is what was wrong."""
 
@@ -131,8 +140,9 @@ class ProgramPlan:
         self._expected: Stored | None = None
         self._along = False
         self._memory = None
+        self.is_large = is_large(program)
         count = len(program.statements)
-        if count >= MIN_LARGE_STATEMENTS:
+        if self.is_large:
             self._memory = read_memory_limit(loader.namespace.connection)
         if count > MAX_STATEMENTS_UNDER_LOCK:
             # Thousands of ids are not sent to a namespace that has none.
@@ -152,8 +162,8 @@ class ProgramPlan:
 
     def refuse_too_large(self, transaction: NamespaceTransaction, stored: Stored) -> None:
         """Refuse what a transaction has no room for, before anything is written."""
-        if self._memory is None and len(self._program.statements) < MIN_LARGE_STATEMENTS:
-            # A few statements are large only where many edges go with the nodes that they delete.
+        if not self.is_large:
+            # A few statements with short texts are large only where many edges go with the nodes that they delete.
             deletions = (each for each in self._program.statements if isinstance(each, Deletion))
             edges, _ = count_edges_at(transaction, [each.id for each in deletions if each.id in stored.nodes])
             if edges >= MIN_LARGE_EDGES:
@@ -227,7 +237,7 @@ class Loader:
                 dry_run=dry_run,
                 closing=closing,
                 provenance=provenance,
-                one_trip=None if check else self.plan_one_trip(program),
+                one_trip=None if check or plan.is_large else self.plan_one_trip(program),
                 progress=progress,
             )
         except ScriptError as error:
@@ -245,9 +255,10 @@ class Loader:
     ) -> LoadReport:
         """Store a program as `compile_new` compiled it, or raise _NotNew."""
         count = len(program.statements)
-        if count >= MIN_LARGE_STATEMENTS:
+        if is_large(program):
             memory = read_memory_limit(self.namespace.connection)
-            if memory is not None and count * NEW_EDGE_BYTES > memory:  # it is measured otherwise
+            texts = size_of_texts(text for statement in program.statements for text in texts_of(statement))
+            if memory is not None and count * NEW_EDGE_BYTES + texts > memory:  # it is measured otherwise
                 raise _NotNew
 
         def write(transaction: NamespaceTransaction, _: Stored) -> WriteResult:

@@ -1,19 +1,21 @@
-"""How much of a transaction's memory a load takes, told before anything is written.
+"""How much of a transaction's memory a change takes, told before anything is written.
 
 Neo4j holds all that a transaction changes in memory, and ends one that passes its share: after minutes, of what could
-have been known at once. Each element takes some kilobytes, indexes and history included: at these sizes, elements with
-short texts pass the 600 MiB of the embedded server. A few less may pass them too, because Neo4j's tables grow in leaps;
-those are left to Neo4j, so that nothing is refused which fits.
+have been known at once. Each element takes some kilobytes, indexes and history included, and a long text some times its
+length: at these sizes, a change passes the 600 MiB of the embedded server. A little less may pass them too, because
+Neo4j's tables grow in leaps; that is left to Neo4j, so that nothing is refused which fits.
 """
 
 from __future__ import annotations
 
 import re
 import shlex
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from memorygraph.compiler import Stored
-from memorygraph.errors import MemoryGraphError, TooLargeError
+from memorygraph.errors import MemoryGraphError, TooLargeError, printable
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import NamespaceTransaction, pages_of
 from memorygraph.languages.contextscript import (
@@ -24,9 +26,13 @@ from memorygraph.languages.contextscript import (
     NodeDeclaration,
 )
 from memorygraph.library import CYPHER
+from memorygraph.sentences import count_of
 
-MIN_LARGE_STATEMENTS = 20_000  # fewer fit, unless their texts are very long: then Neo4j refuses them
-MIN_LARGE_EDGES = 1_000  # at the nodes that a program deletes: fewer fit into any transaction
+MIN_LARGE_STATEMENTS = 20_000
+MIN_LARGE_CHARACTERS = 1_000_000  # in the texts of fewer statements: with less they fit into any transaction
+MIN_LARGE_EDGES = 1_000  # at the nodes that a change deletes: fewer fit into any transaction
+MIN_LARGE_BYTES = 10_000_000  # of a change: less fits into any transaction
+MAX_SHORT_CHARACTERS = 100  # of a text that is counted with its element
 ROWS_PER_LOOK = 20_000
 ROOM = 0.6  # of the memory is what a batch should take
 
@@ -38,16 +44,25 @@ MOVED_EDGE_BYTES = 12_600
 DELETED_NODE_BYTES = 9_200
 DELETED_EDGE_BYTES = 9_500  # 60,200 that go with their node fit into 600 MiB, and 66,000 do not
 
+# Of each byte of a long text in UTF-8. Neo4j ends a transaction of 600 MiB with more than 168 MB of letters, but 168 MB
+# of Kana end the server: full-text indexes need memory that Neo4j does not count, at the next start again.
+TEXT_BYTE_BYTES = 5
+FORMER_CHARACTER_BYTES = 4.6  # of what a changed node said, which its history keeps
+
 _SIZE = re.compile(r"(?P<number>[\d.]+)(?P<unit>[KMGT]?)i?B")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 class Changes(NamedTuple):
-    """What a load writes: certain bytes, declarations of stored elements, which may change nothing, and deletions."""
+    """What a load writes: certain bytes, declarations of stored elements, which may change nothing, and deletions.
+
+    The bytes of long texts are not among those of their elements.
+    """
 
     certain: int
-    nodes: list[dict[str, object]]
-    edges: list[dict[str, object]]
+    texts: int
+    nodes: list[dict[str, Any]]
+    edges: list[dict[str, Any]]
     deleted_nodes: list[str]
     deleted_edges: list[str]
 
@@ -56,7 +71,12 @@ class EdgesAt(NamedTuple):
     """A node, and how many edges it has."""
 
     id: str
+    name: str
     edges: int
+
+    def __str__(self) -> str:
+        told = self.name and self.name != self.id and len(self.name) <= MAX_SHORT_CHARACTERS
+        return f"`{self.id}` ({printable(self.name)})" if told else f"`{self.id}`"
 
 
 def read_memory_limit(connection: Connection) -> int | None:
@@ -88,53 +108,155 @@ def refuse_too_large(
     if find_most(changes, edges) <= limit:
         return
     # What is certain is looked for only here: most loads are small enough in any case.
-    size = changes.certain
+    elements, texts = changes.certain, changes.texts
     if deleted := changes.deleted_nodes + changes.deleted_edges:
-        [row] = transaction.run("load/count-deleted-edges", ids=deleted)
-        size += row["edges"] * DELETED_EDGE_BYTES
-    for query, rows, each in (
-        ("load/count-changed-nodes", changes.nodes, CHANGED_NODE_BYTES),
-        ("load/count-changed-edges", changes.edges, CHANGED_EDGE_BYTES),
-    ):
-        for page in pages_of(rows, ROWS_PER_LOOK):
-            [row] = transaction.run(query, rows=page)
-            size += row["changed"] * each
+        elements += count_deleted_edges(transaction, deleted) * DELETED_EDGE_BYTES
+    for page in pages_of(changes.nodes, ROWS_PER_LOOK):
+        [row] = transaction.run("load/count-changed-nodes", rows=page)
+        elements += len(row["changed"]) * CHANGED_NODE_BYTES
+        changed = set(row["changed"])
+        texts += sum(size_of_texts(each["set"].values()) for each in page if each["id"] in changed)
+        former = row["former_characters"] - 2 * MAX_SHORT_CHARACTERS * len(changed)
+        texts += int(max(0, former) * FORMER_CHARACTER_BYTES)
+    for page in pages_of(changes.edges, ROWS_PER_LOOK):
+        [row] = transaction.run("load/count-changed-edges", rows=page)
+        elements += row["changed"] * CHANGED_EDGE_BYTES
+    size = elements + texts
     if size <= limit:
         return
-    room = f"more than one transaction has room for (some {size >> 20} MiB of {limit >> 20}), and nothing was changed"
-    if most.edges * DELETED_EDGE_BYTES > limit:  # no batch of statements is small enough for this one
-        batch = round_down(int(ROOM * limit / DELETED_EDGE_BYTES))
-        raise TooLargeError(
-            f"with `{most.id}` go its {most.edges} edges, which is {room}: `delete {shlex.quote(most.id)} --batch "
-            f"{batch}` deletes it in parts"
-        )
+    refuse_hub(most, size, limit)
     count = len(program.statements)
-    batch = round_down(int(count * ROOM * limit / size))
+    batch = find_batch(program, elements, texts, limit)
     raise TooLargeError(
-        f"{'this statement changes' if count == 1 else f'these {count} statements change'} {room}: `load --batch "
-        f"{batch}` stores them in parts"
+        f"{'this statement changes' if count == 1 else f'these {count} statements change'} "
+        f"{describe_lack(size, limit)}: `load --batch {batch}` stores them in parts"
     )
 
 
-def count_edges_at(transaction: NamespaceTransaction, nodes: list[str]) -> tuple[int, EdgesAt]:
+def refuse_deletion(transaction: NamespaceTransaction, nodes: Sequence[str], edges: Sequence[str] = ()) -> None:
+    """Refuse to delete nodes, with all edges at them, and edges, where a transaction surely has no room for it."""
+    at_nodes, most = count_edges_at(transaction, nodes)
+    if at_nodes + len(nodes) + len(edges) < MIN_LARGE_EDGES:
+        return
+    count = count_deleted_edges(transaction, [*nodes, *edges])
+    size = len(nodes) * DELETED_NODE_BYTES + count * DELETED_EDGE_BYTES
+    if limit := find_passed_limit(transaction, size):
+        refuse_hub(most, size, limit)
+        going = f"{count_of(len(nodes), 'node')} and {count_of(count, 'edge')}"
+        raise TooLargeError(f"with this go {going}, which is {describe_lack(size, limit)}: delete fewer at a time")
+
+
+def refuse_merge(transaction: NamespaceTransaction, merged: str) -> None:
+    """Refuse to merge a node whose edges surely take more than a transaction has, be they moved or deleted."""
+    edges, node = count_edges_at(transaction, [merged])
+    size = edges * DELETED_EDGE_BYTES
+    if limit := find_passed_limit(transaction, size):
+        batch = round_down(int(ROOM * limit / MOVED_EDGE_BYTES))
+        raise TooLargeError(
+            f"with {node} go its {edges} edges, which is {describe_lack(size, limit)}. Merge the entity that has "
+            "fewer edges into the other; or first move the edges, with a script of `Edge(edge_id=…, from_node=…);`: "
+            f"`load --batch {batch}` stores them in parts"
+        )
+
+
+def refuse_undo(transaction: NamespaceTransaction, revision: int, created: int, former: int, size: int) -> None:
+    """Refuse to undo a revision, by the elements it created and the former ones, where a transaction has no room."""
+    limit = find_passed_limit(transaction, size)
+    if limit is None:
+        return
+    ways = []
+    if created:
+        ways.append(f"`del(id=…);` for what it created, which has `since: {revision}` in the graph")
+    if former:
+        ways.append(f"declarations of what it changed or deleted, as `export --at {revision - 1}` writes them")
+    batch = round_down(int((created + former) * ROOM * limit / size))
+    raise TooLargeError(
+        f"undoing revision {revision} changes {describe_lack(size, limit)}. Take it back with a script, which has "
+        f"{' and '.join(ways)}: `load --batch {batch}` stores them in parts"
+    )
+
+
+def refuse_hub(most: EdgesAt, size: int, limit: int) -> None:
+    """Refuse what deletes a node with so many edges that no part of it which has the node is small enough."""
+    if most.edges * DELETED_EDGE_BYTES > limit:
+        batch = round_down(int(ROOM * limit / DELETED_EDGE_BYTES))
+        raise TooLargeError(
+            f"with {most} go its {most.edges} edges, which is {describe_lack(size, limit)}: "
+            f"`delete {shlex.quote(most.id)} --batch {batch}` deletes it in parts"
+        )
+
+
+def find_passed_limit(transaction: NamespaceTransaction, size: int) -> int | None:
+    """The bytes that one transaction may take, where a change of this size takes more."""
+    limit = read_memory_limit(transaction.namespace.connection) if size >= MIN_LARGE_BYTES else None
+    return limit if limit is not None and size > limit else None
+
+
+def describe_lack(size: int, limit: int) -> str:
+    """Say how much larger a change is than a transaction may be."""
+    return f"more than one transaction has room for (some {size >> 20} MiB of {limit >> 20}), and nothing was changed"
+
+
+def find_batch(program: ContextScriptProgram, elements: int, texts: int, limit: int) -> int:
+    """How many statements a batch should have: so many that those with the longest texts have room."""
+    statements = program.statements
+    sizes = [size_of_texts(texts_of(statement)) for statement in statements]
+    share = texts / max(1, sum(sizes))  # of those that change something, and with what is kept of the former ones
+    longest = accumulate(elements / len(statements) + size * share for size in sorted(sizes, reverse=True))
+    return round_down(sum(size <= ROOM * limit for size in longest))
+
+
+def texts_of(statement: GraphStatement) -> list[str]:
+    """The texts of a declaration of a node."""
+    return [text for text in (statement.name, statement.data) if text] if isinstance(statement, NodeDeclaration) else []
+
+
+def count_characters(program: ContextScriptProgram) -> int:
+    """Count the characters of all texts."""
+    return sum(len(text) for statement in program.statements for text in texts_of(statement))
+
+
+def size_of_texts(texts: Iterable[str]) -> int:
+    """The bytes that texts take in a transaction, beside those of their elements and of short texts.
+
+    >>> size_of_texts(["short"]), size_of_texts(["a" * 1000]), size_of_texts(["\u3042" * 1000])
+    (0, 5000, 15000)
+    """
+    long = (text for text in texts if len(text) > MAX_SHORT_CHARACTERS)
+    return TEXT_BYTE_BYTES * sum(len(text.encode(errors="surrogatepass")) for text in long)
+
+
+def count_deleted_edges(transaction: NamespaceTransaction, ids: Sequence[str]) -> int:
+    """Count the edges that go with these nodes and edges, each once."""
+    [row] = transaction.run("load/count-deleted-edges", ids=ids)
+    return int(row["edges"])
+
+
+def count_edges_at(transaction: NamespaceTransaction, nodes: Sequence[str]) -> tuple[int, EdgesAt]:
     """Count the edges at nodes, and at the node that has the most; those between two of the nodes count twice."""
     if nodes:
         [row] = transaction.run("load/count-edges-at", ids=nodes)
         if row["most"]:
             return row["edges"], EdgesAt(**row["most"])
-    return 0, EdgesAt("", 0)
+    return 0, EdgesAt("", "", 0)
 
 
 def find_most(changes: Changes, edges: int) -> int:
-    """The most bytes that changes can take: where each changes something, and all these edges at deleted nodes go."""
+    """The most bytes that changes can take: where each changes something, and all these edges at deleted nodes go.
+
+    What the changed nodes said is taken for as long as what they are to say.
+    """
     changed = len(changes.nodes) * CHANGED_NODE_BYTES + len(changes.edges) * CHANGED_EDGE_BYTES
-    return changes.certain + changed + (len(changes.deleted_edges) + edges) * DELETED_EDGE_BYTES
+    texts = [text for row in changes.nodes for text in row["set"].values()]
+    former = int(FORMER_CHARACTER_BYTES * sum(map(len, texts)))
+    deleted = (len(changes.deleted_edges) + edges) * DELETED_EDGE_BYTES
+    return changes.certain + changes.texts + changed + size_of_texts(texts) + former + deleted
 
 
 def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
     """Find what a program writes, given what is stored of its ids."""
-    changes = Changes(0, [], [], [], [])
-    certain = 0
+    changes = Changes(0, 0, [], [], [], [])
+    certain = texts = 0
     declared: set[str] = set()
     for statement in program.statements:
         match statement:
@@ -146,6 +268,7 @@ def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
                     changes.nodes.append(row_of(statement, node, "name", "data"))
                 else:
                     certain += NEW_NODE_BYTES
+                    texts += size_of_texts(texts_of(statement))
             case EdgeDeclaration(edge_id=edge):
                 declared.add(edge)
                 ends = stored.edges.get(edge)
@@ -162,10 +285,10 @@ def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
                 pass
             case _:  # a kind of statement that is not known here counts as the smallest change
                 certain += NEW_NODE_BYTES
-    return changes._replace(certain=certain)
+    return changes._replace(certain=certain, texts=texts)
 
 
-def row_of(statement: GraphStatement, identifier: str, *names: str) -> dict[str, object]:
+def row_of(statement: GraphStatement, identifier: str, *names: str) -> dict[str, Any]:
     """The row of a declaration of a stored element, with the arguments of these names that it gives."""
     given = {name: value for name in names if (value := getattr(statement, name)) is not None}
     return {"id": identifier, "set": given}

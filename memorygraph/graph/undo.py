@@ -18,11 +18,24 @@ from memorygraph.graph.aliases import MERGED_KEY, MergeLinks
 from memorygraph.graph.history import find_revision
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, Rows
+from memorygraph.graph.sizes import (
+    CHANGED_EDGE_BYTES,
+    CHANGED_NODE_BYTES,
+    DELETED_EDGE_BYTES,
+    DELETED_NODE_BYTES,
+    NEW_EDGE_BYTES,
+    NEW_NODE_BYTES,
+    refuse_undo,
+)
 from memorygraph.graph.writes import run_counted
 
 LANGUAGE = "undo"
 MAX_NAMED = 20
 _LINKED, _UNLINKED = MERGED_KEY, "parted"  # of the record of a load
+
+# What an undo takes at least: to delete an element that was created, to change one back, to restore one.
+NODE_SIZES = DELETED_NODE_BYTES, CHANGED_NODE_BYTES, NEW_NODE_BYTES
+EDGE_SIZES = DELETED_EDGE_BYTES, CHANGED_EDGE_BYTES, NEW_EDGE_BYTES
 
 # These have a history of their own, from which their records can't be taken out, or none.
 _NOT_UNDONE = {
@@ -129,6 +142,7 @@ class _Undo:
         if conflicts := [*self.find_later_changes(changes), *self.find_dependents(plan), *self.find_obstacles(plan)]:
             more = f"; and {len(conflicts) - MAX_NAMED} more" if len(conflicts) > MAX_NAMED else ""
             raise ConflictError(f"revision {self.revision} can't be undone: {'; '.join(conflicts[:MAX_NAMED])}{more}")
+        self.refuse_too_large(plan)
         edges = [*plan.changed["edge"], *plan.deleted["edge"]]
         left = {end for key, change in changes.items() if key.of == "edge" for end in (change.after or ())[:2]}
         queries_of = self.transaction.namespace.queries
@@ -142,6 +156,14 @@ class _Undo:
             *queries_of("contextscript/delete-unobserved", [*left]),
         )
         return run_counted(self.transaction, queries)
+
+    def refuse_too_large(self, plan: _Plan) -> None:
+        """Refuse what surely takes more than a transaction has, before anything is written."""
+        nodes, edges = ([len(part[of]) for part in plan[:3]] for of in ("node", "edge"))
+        created, former = nodes[0] + edges[0], sum(nodes[1:]) + sum(edges[1:])
+        each = ((nodes, NODE_SIZES), (edges, EDGE_SIZES))
+        size = sum(count * size for counts, sizes in each for count, size in zip(counts, sizes, strict=True))
+        refuse_undo(self.transaction, self.revision, created, former, size)
 
     def read(self, name: str, ids: Sequence[str], **parameters: Any) -> Rows:
         """Return the rows of a query for all of the ids."""

@@ -37,6 +37,7 @@ OF_TOOLS = {
     ),
     r"`load --batch (\d+)` stores them in parts": r"send at most \1 at a time",
     r"`delete .+? --batch (\d+)` deletes it in parts": r"delete its edges first, at most \1 at a time",
+    r"`--yes` does not ask": "`dry_run`: false forgets it",
     r"`load --batch \d+` loads a file so, .* take fewer rows at a time": "send less at a time",
 }
 

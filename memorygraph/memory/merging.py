@@ -17,6 +17,7 @@ from memorygraph.graph.aliases import MERGED_KEY, MergeLinks, NamedEntity, find_
 from memorygraph.graph.elements import explaining_ambiguity
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, NamespaceTransaction
+from memorygraph.graph.sizes import refuse_merge
 from memorygraph.graph.writes import run_counted
 from memorygraph.memory.writes import hashed_id
 from memorygraph.query import Query
@@ -158,6 +159,7 @@ def plan_merge(transaction: NamespaceTransaction, merged: str, into: str) -> Mer
     if plan.merged.id == plan.into.id:
         told = f"`{merged}` and `{into}` are one entity already: `{plan.into.id}` ({plan.into.label})"
         raise ConflictError(f"{told}; name two different ones")
+    refuse_merge(transaction, plan.merged.id)
     said = {row["data"]: row["id"] for row in transaction.run("merges/observed-texts", id=plan.into.id) if row["data"]}
     for edge in transaction.rows("merges/edges-to-merge", **{"from": plan.merged.id, "into": plan.into.id}):
         add_edge(plan, edge, said)

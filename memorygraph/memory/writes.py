@@ -21,6 +21,7 @@ from memorygraph.graph.elements import explaining_ambiguity
 from memorygraph.graph.loads import Provenance, build_load_record
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import spellings_row
+from memorygraph.graph.sizes import refuse_deletion
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import is_identifier
 from memorygraph.query import Query
@@ -187,6 +188,7 @@ class Writer:
                 raise Abandon({name: opened.applied.get(name, 0) for name in COUNTS})
             found = find(transaction, opened.ids)
             nodes[:] = found.get("nodes", ())
+            refuse_deletion(transaction, nodes, found.get("edges", ()))
             counts = run_counted(transaction, self._deletions(found))
             if not any(counts.values()):  # where nothing is found, there is no revision of it
                 raise Abandon(counts)

@@ -392,7 +392,7 @@ def test_few_statements_that_delete_nodes_with_many_edges_are_refused_before_any
     before = _graph_of(graph)
     monkeypatch.setattr(loads, "MIN_LARGE_EDGES", 10)
     monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: 9 * sizes.DELETED_EDGE_BYTES)
-    too_large = r"with `n1` go its 11 edges, .* nothing was changed: `delete n1 --batch 5` deletes it in parts"
+    too_large = r"with `n1` \(N1\) go its 11 edges, .* nothing was changed: `delete n1 --batch 5` deletes it in parts"
     for program in ('del(id="n1");', 'del(id="n5"); del(id="n1");'):
         with pytest.raises(TooLargeError, match=too_large):
             graph.load(program)
@@ -403,6 +403,36 @@ def test_few_statements_that_delete_nodes_with_many_edges_are_refused_before_any
         graph.load('del(id="n0"); del(id="n1");')
     assert _graph_of(graph) == before
     assert graph.delete("n1", batch=5).edges_deleted == 11
+
+
+def test_the_texts_of_few_statements_count_in_what_a_transaction_has_room_for(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "".join(f'Node(node_id="n{i}", name="N", data="{"word " * 100}");\n' for i in range(10))
+    each = sizes.size_of_texts(["word " * 100])
+    former = int(10 * (501 - 2 * sizes.MAX_SHORT_CHARACTERS) * sizes.FORMER_CHARACTER_BYTES)
+    new, changed = 10 * (sizes.NEW_NODE_BYTES + each), 10 * (sizes.CHANGED_NODE_BYTES + each) + former
+    monkeypatch.setattr(loads, "MIN_LARGE_CHARACTERS", 4000)
+    written: list[int] = []
+    for program, size in ((long, new), (long, 0), (long.replace("word", "else"), changed)):
+        before = _graph_of(graph)
+        monkeypatch.setattr(loads, "read_memory_limit", lambda _connection, size=size: size - 1)
+        if size:
+            with pytest.raises(TooLargeError, match=r"these 10 statements .* `load --batch 5` stores them in parts"):
+                graph.load(program, progress=written.append)
+            assert (written, _graph_of(graph)) == ([], before)
+        monkeypatch.setattr(loads, "read_memory_limit", lambda _connection, size=size: size)
+        graph.load(program)
+        written.clear()
+
+
+def test_a_batch_has_room_for_the_longest_texts(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["long " * 2000] * 3 + ["short"] * 97
+    script = "".join(f'Node(node_id="n{i}", name="N", data="{text}");\n' for i, text in enumerate(texts))
+    monkeypatch.setattr(loads, "MIN_LARGE_CHARACTERS", 4000)
+    monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: 100_000)
+    with pytest.raises(TooLargeError, match=r"`load --batch 1` stores them in parts"):
+        graph.load(script)
 
 
 def test_a_kind_of_statement_without_a_size_of_its_own_counts_as_the_smallest() -> None:

@@ -265,6 +265,10 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
             "and nothing was changed: delete its edges first, at most 30000 at a time",
         ),
         (
+            "Without a dry run it is forgotten in parts, which have room: `--yes` does not ask",
+            "Without a dry run it is forgotten in parts, which have room: `dry_run`: false forgets it",
+        ),
+        (
             "revision 3 can't be undone: `memorygraph programs forget` takes a stored node graph away",
             "revision 3 can't be undone: "
             "forget takes a stored node graph away for good, by the id that list_programs shows",

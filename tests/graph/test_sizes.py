@@ -1,0 +1,139 @@
+"""What surely takes more than one transaction has is refused at once, whoever asks for it, with the way that works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from memorygraph import MemoryGraph
+from memorygraph.errors import TooLargeError
+from memorygraph.graph import forgetting, sizes
+from memorygraph.graph.forgetting import ForgettingState
+from memorygraph.memory.values import Entity, Relation
+from tests.stored import everything
+
+EDGES = 12
+
+
+@pytest.fixture
+def hub(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> MemoryGraph:
+    """A graph with an entity of many edges, where a transaction has room for one less."""
+    graph.entities.create([Entity(name=name, entity_type="t") for name in ("A hub", "Other")])
+    graph.entities.relate([Relation(source="A hub", relation_type=f"r{i}", target="Other") for i in range(EDGES - 1)])
+    graph.entities.relate([Relation(source="Other", relation_type="r", target="A hub")])
+    monkeypatch.setattr(sizes, "MIN_LARGE_EDGES", EDGES)
+    monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
+    limit_memory(monkeypatch, EDGES * sizes.DELETED_EDGE_BYTES - 1)
+    return graph
+
+
+def limit_memory(monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
+    monkeypatch.setattr(sizes, "read_memory_limit", lambda _connection: limit)
+
+
+def delete_relations(graph: MemoryGraph) -> None:
+    relations = [Relation(source="A hub", relation_type=f"r{i}", target="Other") for i in range(EDGES - 1)]
+    graph.entities.delete_relations([*relations, Relation(source="Other", relation_type="r", target="A hub")])
+
+
+WAYS: dict[str, tuple[Callable[[MemoryGraph], object], str, int]] = {
+    "entities": (
+        lambda graph: graph.entities.delete(["A hub"]),
+        r"with `entity-\w+` \(A hub\) go its 12 edges, .*, and nothing was changed: "
+        r"`delete entity-\w+ --batch 7` deletes it in parts",
+        sizes.DELETED_NODE_BYTES,
+    ),
+    "relations": (
+        delete_relations,
+        "with this go 0 nodes and 12 edges, .*, and nothing was changed: delete fewer at a time",
+        0,
+    ),
+    "merge": (
+        lambda graph: graph.merge("A hub", "Other"),
+        r"with `entity-\w+` \(A hub\) go its 12 edges, .*, and nothing was changed. Merge the entity that has fewer .* "
+        "`load --batch 5` stores them in parts",
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_change_of_too_many_edges_is_refused_before_anything_is_written(
+    hub: MemoryGraph, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    change, told, more = WAYS[way]
+    before = everything(hub)
+    with pytest.raises(TooLargeError, match=told):
+        change(hub)
+    assert everything(hub) == before
+    limit_memory(monkeypatch, EDGES * sizes.DELETED_EDGE_BYTES + more)
+    change(hub)
+
+
+def test_the_way_that_is_named_deletes_an_entity_of_too_many_edges(hub: MemoryGraph) -> None:
+    [entity] = hub.query("MATCH (node:Node {namespace: $namespace, name: 'A hub'}) RETURN node.id AS id")
+    assert hub.delete(entity["id"], batch=7).edges_deleted == EDGES
+
+
+@pytest.mark.parametrize(
+    ("change", "size", "told"),
+    [
+        (
+            "".join(f'Node(node_id="m{i}", name="M", data="");' for i in range(10)),
+            10 * sizes.DELETED_NODE_BYTES,
+            r"has `del\(id=…\);` for what it created, which has `since: 2` in the graph: `load --batch 5` stores",
+        ),
+        (
+            "".join(f'Node(node_id="n{i}", name="New");' for i in range(10)),
+            10 * sizes.CHANGED_NODE_BYTES,
+            r"has declarations of what it changed or deleted, as `export --at 1` writes them: `load --batch 5` stores",
+        ),
+        (
+            "".join(f'del(id="n{i}");' for i in range(9)) + 'Node(node_id="m", name="M", data="");',
+            9 * sizes.NEW_NODE_BYTES + sizes.NEW_EDGE_BYTES + sizes.DELETED_NODE_BYTES,
+            r"has `del\(id=…\);` for .* and declarations of .*, as `export --at 1` writes them: `load --batch 6`",
+        ),
+        (
+            'del(id="e");' + "".join(f'del(id="n{i}");' for i in range(9)),
+            9 * sizes.NEW_NODE_BYTES + sizes.NEW_EDGE_BYTES,
+            r"has declarations of what it changed or deleted, as `export --at 1` writes them: `load --batch 5` stores",
+        ),
+        ('Edge(edge_id="e", weight=1.0);', sizes.CHANGED_EDGE_BYTES, "has declarations of what it changed or deleted"),
+    ],
+)
+def test_an_undo_of_too_much_is_refused_before_anything_is_written(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, change: str, size: int, told: str
+) -> None:
+    nodes = "".join(f'Node(node_id="n{i}", name="N", data="");' for i in range(10))
+    graph.load(nodes + 'Edge(edge_id="e", from_node="n0", to_node="n1", verb="v", weight=0.5);')
+    graph.load(change)
+    before = everything(graph)
+    monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
+    limit_memory(monkeypatch, size - 1)
+    with pytest.raises(TooLargeError, match=f"undoing revision 2 changes .*, and nothing was changed.* {told}"):
+        graph.undo(2)
+    assert everything(graph) == before
+    limit_memory(monkeypatch, size)
+    graph.undo(2)
+    assert not graph.broken_invariants()
+
+
+def test_a_dry_run_of_forgetting_that_is_too_large_names_the_way_that_works(
+    hub: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piece = forgetting.forget_piece
+
+    def forget_some(state: ForgettingState) -> bool:
+        if state.went["edges"] or "edges" in str(state.properties.get("went")):
+            raise TooLargeError("memory")
+        return piece(state)
+
+    before = everything(hub)
+    monkeypatch.setattr(forgetting, "forget_piece", forget_some)
+    told = "a dry run does everything in one transaction, .* nothing was forgotten. Without .*`--yes` does not ask"
+    with pytest.raises(TooLargeError, match=told):
+        hub.forget("A hub", dry_run=True)
+    assert everything(hub) == before
+    monkeypatch.undo()
+    assert hub.forget("A hub").went["edges"] == EDGES
