@@ -127,21 +127,65 @@ LIMIT $limit;
 // What a revision changed: what it left and nobody has changed since (no `until`), what it left and was changed
 // later, and what it replaced. `whole` is a node that it deleted: what it left under that id is another one. `log` is a
 // context of PETE with its statements. `more` is how many properties an edge has beside its values, by which one that was
-// created anew with the same values is told from it. Parameters: namespace, revision.
-MATCH (node:Node {namespace: $namespace})
-WHERE node.id IS NOT NULL AND node.since = $revision
+// created anew with the same values is told from it. Only what it created has replaced nothing: where it created no node, or
+// no edge, those that it left have the ids of what it replaced, and the others are not walked through. Parameters: namespace,
+// revision, nodes_created, edges_created (whether it created any).
+CALL () {
+  WITH $nodes_created AS created WHERE created
+  MATCH (node:Node {namespace: $namespace})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE node.id IS NOT NULL AND node.since = $revision
+  RETURN node
+  UNION ALL
+  WITH $nodes_created AS created WHERE NOT created
+  MATCH (replaced:Former {namespace: $namespace, until: $revision})
+  USING INDEX SEEK replaced:Former(namespace, until)
+  WITH replaced.id AS id
+  MATCH (node:Node {namespace: $namespace, id: id})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE node.since = $revision
+  RETURN node
+}
 RETURN 'node' AS of, node.id AS id, null AS until,
        [node.name, node.data, node.kind, CASE WHEN node:Item THEN [node.value, node.ttl] END] AS values,
        false AS whole, false AS log, 0 AS more
 UNION ALL
-MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
-WHERE edge.id IS NOT NULL AND edge.since = $revision
+CALL () {
+  WITH $edges_created AS created WHERE created
+  MATCH (from_node)-[edge:EDGE {namespace: $namespace}]->(to_node)
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  WHERE edge.id IS NOT NULL AND edge.since = $revision
+  RETURN from_node, edge, to_node
+  UNION ALL
+  WITH $edges_created AS created WHERE NOT created
+  MATCH (replaced:Former {namespace: $namespace, until: $revision})
+  USING INDEX SEEK replaced:Former(namespace, until)
+  WITH replaced.id AS id
+  MATCH (from_node)-[edge:EDGE {namespace: $namespace, id: id}]->(to_node)
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  WHERE edge.since = $revision
+  RETURN from_node, edge, to_node
+}
 RETURN 'edge' AS of, edge.id AS id, null AS until,
        [from_node.id, to_node.id, edge.verb, edge.weight] AS values,
        false AS whole, false AS log, size(keys(edge)) AS more
 UNION ALL
-MATCH (former:Former {namespace: $namespace})
-WHERE former.until >= $revision AND (former.until = $revision OR former.since = $revision)
+CALL () {
+  WITH $nodes_created OR $edges_created AS created WHERE created
+  MATCH (former:Former {namespace: $namespace})
+  USING INDEX SEEK former:Former(namespace, until)
+  WHERE former.until >= $revision AND (former.until = $revision OR former.since = $revision)
+  RETURN former
+  UNION ALL
+  WITH $nodes_created OR $edges_created AS created WHERE NOT created
+  MATCH (replaced:Former {namespace: $namespace, until: $revision})
+  USING INDEX SEEK replaced:Former(namespace, until)
+  WITH replaced.id AS id
+  MATCH (former:Former {namespace: $namespace, id: id})
+  USING INDEX SEEK former:Former(namespace, id, until)
+  WHERE former.until >= $revision AND (former.until = $revision OR former.since = $revision)
+  RETURN former
+}
 RETURN former.of AS of, former.id AS id, former.until AS until,
        CASE former.of
        WHEN 'node' THEN [former.name, former.data, former.kind,

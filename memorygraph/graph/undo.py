@@ -93,7 +93,7 @@ def undo_revision(
     def write(transaction: NamespaceTransaction, _stored: Stored) -> WriteResult:
         [row] = transaction.run("history/load", revision=revision)
         linked, unlinked = (MergeLinks.parse(row["load"].get(key)) for key in (_LINKED, _UNLINKED))
-        undo = _Undo(transaction, revision, linked or unlinked)
+        undo = _Undo(transaction, revision, row["load"], linked or unlinked)
         undo.check_merge()
         if linked is not None:
             linked.unlink(transaction, revision)
@@ -119,6 +119,7 @@ class _Undo:
 
     transaction: NamespaceTransaction
     revision: int
+    record: Mapping[str, Any]  # of the revision
     merge: MergeLinks | None = None  # what the revision merged, or parted again
 
     def check_merge(self) -> None:
@@ -173,7 +174,9 @@ class _Undo:
     def read_changes(self) -> dict[Key, _Change]:
         """Read what the revision changed in the end, and what became of it."""
         changes: dict[Key, _Change] = defaultdict(_Change)
-        for row in self.transaction.run("history/changed-by", revision=self.revision):
+        # A record without counts does not say that nothing was created.
+        created = {count: self.record.get(count) != 0 for count in ("nodes_created", "edges_created")}
+        for row in self.transaction.run("history/changed-by", revision=self.revision, **created):
             change = changes[Key(row["of"], row["id"])]
             if row["until"] == self.revision:
                 change.before, change.whole, change.log = row["values"], row["whole"], row["log"]

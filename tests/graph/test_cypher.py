@@ -52,6 +52,7 @@ _VALUES: dict[str, Any] = {
     "vectors": [],
     "kinds": ["Node"],
     "dated": False,
+    **dict.fromkeys(("nodes_created", "edges_created"), True),
     "tokens": {"a": "1"},
     "absent": {"nodes": [], "edges": []},
     "present": None,

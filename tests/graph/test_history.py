@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
@@ -19,13 +19,17 @@ from memorygraph.graph import history
 from memorygraph.graph.connection import Connection
 from memorygraph.languages.contextscript import GraphStatement, print_contextscript
 from memorygraph.memory.entities import Entities
-from memorygraph.memory.values import Entity, ObservationDeletion, Relation
+from memorygraph.memory.items import ItemKey, ItemWrites
+from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
+from memorygraph.query import Query
 from tests.examples import FEWEST_GRAPHS, examples
 from tests.graph.test_model import TEXTS, Model, expected, statements
 from tests.shared_neo4j import new_namespace
 from tests.stored import everything
 
+OF_NEW = ("nodes_created", "edges_created")
 AB = 'Node(node_id="a", name="A", data="1"); Node(node_id="b", name="B", data="2");'
+EDGE = 'Edge(edge_id="e{}", from_node="n{}", to_node="n{}", verb="v", weight=0.5);'
 E = 'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=0.5);'
 
 
@@ -346,6 +350,42 @@ def test_a_dry_undo_reports_exactly_and_changes_nothing(graph: MemoryGraph) -> N
     assert len(graph.revisions()) == 1
 
 
+def _most_rows(graph: MemoryGraph, queries: list[Query]) -> int:
+    """The most rows that a step of these queries takes, of which the last are not kept."""
+
+    def steps(plan: dict[str, Any]) -> Iterator[int]:
+        yield plan["args"]["Rows"]
+        for child in plan.get("children", ()):
+            yield from steps(child)
+
+    with graph.connection._driver.session() as session, session.begin_transaction() as transaction:
+        profiles = [
+            transaction.run("PROFILE\n" + query.text, {**query.parameters}).consume().profile for query in queries
+        ]
+    return max(rows for profile in profiles if profile for rows in steps(profile))
+
+
+def test_an_undo_walks_through_no_more_than_what_its_revision_may_have_created(
+    graph: MemoryGraph, ran: list[Query]
+) -> None:
+    nodes, edges = 100, 400
+    graph.load("".join(f'Node(node_id="n{i}", name="N", data="");' for i in range(nodes)))
+    joined = ((i, i % nodes, i * 7 % nodes) for i in range(edges))
+    graph.load("".join(EDGE.format(*each) for each in joined))
+    programs = {
+        'Node(node_id="n1", name="M"); Edge(edge_id="e2", weight=1); Edge(edge_id="e3", from_node="n2");': 0,
+        'del(id="n5");': 0,
+        'Node(node_id="n0", name="N", data=""); Node(node_id="new", name="N", data="");': nodes,
+        'Edge(edge_id="own", from_node="n0", to_node="n0", verb="v", weight=0);': edges - 10,
+    }
+    revisions = {graph.load(program).revision: walked for program, walked in programs.items()}
+    graph.load("".join(f'Node(node_id="n{i}", data="later");' for i in range(50, nodes)))
+    for revision, walked in revisions.items():
+        ran.clear()
+        graph.undo(revision, dry_run=True)
+        assert walked <= _most_rows(graph, ran) < walked + 20
+
+
 def test_undo_and_a_load_at_the_same_time_take_turns(graph: MemoryGraph) -> None:
     """Whichever comes first: the other is refused, or there is nothing left of what was undone."""
     graph.load(AB)
@@ -490,6 +530,16 @@ def _history(graph: MemoryGraph, identifier: str) -> list[tuple[int, Any, Any]]:
     return [(c.revision, c.before, c.after) for c in changes if c.before != c.after]
 
 
+def _check_changed_by(graph: MemoryGraph) -> None:
+    """What a revision changed is found without a walk as with one, where its record says that it created nothing."""
+    for revision in graph.revisions():
+        if revision.forgotten or revision.language == "pete":
+            continue
+        ways = ({name: revision.counts[name] != 0 for name in OF_NEW}, dict.fromkeys(OF_NEW, True))
+        short, walk = (graph.scope.read("history/changed-by", revision=revision.revision, **way) for way in ways)
+        assert sorted(map(repr, short)) == sorted(map(repr, walk)), revision
+
+
 def _accepted(work: Callable[[], Any]) -> bool:
     try:
         work()
@@ -523,12 +573,47 @@ def test_every_revision_is_that_of_a_model_which_keeps_them_all(
             revision = last - step % last
             assert _accepted(lambda r=revision: graph.undo(r)) == model.undo(revision)  # type: ignore[misc]
         assert graph.export() == expected(model.states[-1])
+    _check_changed_by(graph)
     last = len(model.states) - 1
     assert [graph.at(r).export() for r in range(last + 1)] == [expected(state) for state in model.states]
     assert {i: _history(graph, i) for i in "abcde"} == {i: model.changes(i) for i in "abcde"}
     first = min(purged, last)
     graph.purge(before=first)
     assert [graph.at(r).export() for r in range(first, last + 1)] == list(map(expected, model.states[first:]))
+
+
+def test_every_kind_of_write_counts_what_it_creates(graph: MemoryGraph, tmp_path: Path) -> None:
+    _remember(graph)
+    place = graph.scope
+    entities, items = Entities(place), graph.items
+    entities.create([Entity(name="Bob", entity_type="", observations=[])])
+    entities.relate([Relation(source="Ada", target="Bob", relation_type="knows")])
+    entities.observe([Observations(entity_name="Bob", contents=["is tall"])])
+    graph.load('Node(node_id="Bob", data="is old");')
+    entities.delete_observations([ObservationDeletion(entity_name="Bob", observations=["is old", "is tall"])])
+    entities.delete_relations([Relation(source="Ada", target="Bob", relation_type="knows")])
+    keys = [ItemKey("shelf.", key) for key in "abc"]
+    for put, gone in ((keys[:2], []), (keys, []), (keys[:1], keys[1:]), ([], keys)):
+        writes = ItemWrites()
+        for key in put:
+            writes.put(key, {"text": "tea"}, "tea")
+        for key in gone:
+            writes.delete(key)
+        items.write(writes)
+    merged = graph.merge("Bob", into="Ada").report.revision
+    graph.undo(graph.undo(merged).revision)
+    path = tmp_path / "w.ctx"
+    for name in ("N", "M"):
+        path.write_text("".join(f'Node(node_id="n{i}", name="{name}", data="");\n' for i in range(5)))
+        graph.load_file(path, batch=2)
+    graph.load('Node(node_id="n1", name="L"); del(id="n2");', provenance=Provenance(conversation="chat"))
+    graph.load('Node(node_id="n1", name="K"); Edge(edge_id="e", from_node="n1", to_node="n3", verb="v", weight=1);')
+    graph.load('Node(node_id="n1", name="L"); del(id="e");')
+    graph.forget_conversation("chat")
+    graph.delete("n3")
+    languages = {revision.language for revision in graph.revisions()}
+    assert languages >= {"contextscript", "memory", "items", "merge", "undo", "forget"}
+    _check_changed_by(graph)
 
 
 # What one load changes and deletes
