@@ -9,13 +9,15 @@ before it. These are part of its identity, so that versions and conversations th
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from difflib import SequenceMatcher
 from itertools import takewhile
 from typing import Any
 
 from memorygraph.messages.message import ROOT, Message, canonical_json, chain, digest
+
+MAX_ALIGNED_BITS = 1 << 29  # 64 MiB: of two versions, each with 23,000 messages that the other has too
 
 _METADATA_DOMAIN = b"memorygraph metadata 1"
 _SEAL_DOMAIN = b"memorygraph sampled 1"
@@ -180,16 +182,50 @@ def change_of(version: Version, old: Sequence[MessageEntry], new: Sequence[Messa
 
 
 def difference(old: Sequence[Message], new: Sequence[Message]) -> Diff:
-    """The messages that were removed from the old list, and those that were added in the new one."""
+    """The messages that were removed from the old list, and those that were added in the new one: as few as can be.
+
+    Of so many that repeat that aligning them would take too much memory, all are removed and added.
+    """
     at = first_difference(old, new)
-    # What is the same at the end need not be aligned, which takes long where messages repeat.
+    # What is the same at the end need not be aligned.
     same = first_difference(old[at:][::-1], new[at:][::-1])
     before, after = old[at : len(old) - same], new[at : len(new) - same]
-    removed: list[tuple[int, Message]] = []
-    added: list[tuple[int, Message]] = []
-    # autojunk would take messages that repeat, such as "ok", for noise.
-    for tag, i, j, k, m in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            removed += [(at + n, before[n]) for n in range(i, j)]
-            added += [(at + n, after[n]) for n in range(k, m)]
+    kept_before, kept_after = align_messages(before, after)
+    removed = [(at + n, message) for n, message in enumerate(before) if n not in kept_before]
+    added = [(at + n, message) for n, message in enumerate(after) if n not in kept_after]
     return Diff(at, tuple(removed), tuple(added))
+
+
+def align_messages(old: Sequence[Message], new: Sequence[Message]) -> tuple[set[int], set[int]]:
+    """Find the longest list of messages that both have in this order: their indexes in each.
+
+    `difflib` takes the cube of the length where messages repeat one by one, such as "ok", and with `autojunk` takes
+    these for noise. Here a row of the table of lengths is one number, of a bit for each message of `new`, which is 0
+    where the length grows: Hyyrö, "Bit-parallel LCS-length computation revisited" (2004).
+    """
+    shared = {*old} & {*new}
+    left = [n for n, message in enumerate(old) if message in shared]
+    right = [n for n, message in enumerate(new) if message in shared]
+    if len(left) * len(right) > MAX_ALIGNED_BITS:
+        return set(), set()
+    places: dict[Message, int] = defaultdict(int)
+    for bit, n in enumerate(right):
+        places[new[n]] |= 1 << bit
+    row = full = (1 << len(right)) - 1
+    rows = [row]
+    for n in left:
+        matching = row & places[old[n]]
+        row = ((row + matching) | (row - matching)) & full
+        rows.append(row)
+    kept: tuple[set[int], set[int]] = set(), set()
+    i, k = len(left), len(right)
+    while i and k:
+        if rows[i] >> (k - 1) & 1:
+            k -= 1
+            continue
+        i -= 1
+        if rows[i] >> (k - 1) & 1:
+            k -= 1
+            kept[0].add(left[i])
+            kept[1].add(right[k])
+    return kept
