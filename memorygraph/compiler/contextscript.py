@@ -1,7 +1,8 @@
 """ContextScript: statements to batches of parameterized Cypher, nodes before edges.
 
 A declaration of a known id is an update. A deletion takes a node's edges along and frees the ids: what stands before
-it is written before it. At the end, observations go that are no longer joined to anything.
+it is written before it. An edge goes alone, so it may also go before declarations of other ids. At the end,
+observations go that are no longer joined to anything.
 """
 
 from __future__ import annotations
@@ -189,8 +190,9 @@ class _EdgeChange:
 
 @dataclass
 class _Batch:
-    """The declarations between two barriers, then the deletions that follow them."""
+    """Edges that go first, the declarations between two barriers, then the deletions that follow them."""
 
+    freed_edges: list[str] = field(default_factory=list)
     new_nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     changed_nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     new_edges: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -199,7 +201,8 @@ class _Batch:
     deleted_nodes: list[str] = field(default_factory=list)
 
     def queries(self, namespace: str, token: str) -> Iterator[Query]:
-        """The batch as Cypher: nodes, edges, deletions."""
+        """The batch as Cypher: edges that go first, nodes, edges, deletions."""
+        yield from _deletions("delete-edges", self.freed_edges, namespace)
         stay = {edge: change.set for edge, change in self.changed_edges.items() if not change.moved}
         moves = [
             {"id": edge, "from_node": change.from_node, "to_node": change.to_node, "set": change.set}
@@ -216,9 +219,21 @@ class _Batch:
             more = {"namespace_token": token} if name == "create-nodes" else {}
             for part in _parts(rows):
                 yield CYPHER[f"contextscript/{name}"](namespace=namespace, rows=part, **more)
-        for name, ids in (("delete-edges", self.deleted_edges), ("delete-nodes", self.deleted_nodes)):
-            for part in _parts(ids):
-                yield CYPHER[f"contextscript/{name}"](namespace=namespace, ids=part)
+        yield from _deletions("delete-edges", self.deleted_edges, namespace)
+        yield from _deletions("delete-nodes", self.deleted_nodes, namespace)
+
+    def free_edges(self) -> bool:
+        """Have the deletions go first, or return False: then a declaration that follows them needs another batch.
+
+        An edge goes alone, and what is declared under other ids is the same before and after it. With a node goes more
+        than the compiler knows of.
+        """
+        declared = any(edge in self.new_edges or edge in self.changed_edges for edge in self.deleted_edges)
+        if declared or self.deleted_nodes:
+            return False
+        self.freed_edges += self.deleted_edges
+        self.deleted_edges = []
+        return True
 
 
 def describe_ambiguity(identifier: str, node: str, edge: str) -> str:
@@ -227,6 +242,11 @@ def describe_ambiguity(identifier: str, node: str, edge: str) -> str:
         f"`{identifier}` is the id of two things in the stored graph, the node {node} and the edge {edge}, and nothing "
         "says which of them is meant; `memorygraph doctor --graph` says how one gets another id"
     )
+
+
+def _deletions(name: str, ids: Sequence[str], namespace: str) -> Iterator[Query]:
+    for part in _parts(ids):
+        yield CYPHER[f"contextscript/{name}"](namespace=namespace, ids=part)
 
 
 def _changes(changes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -383,8 +403,8 @@ class _Compiler:
         self._warnings.append(self._program.source.problem(text, "already-deleted", span))
 
     def _declared_here(self, identifier: str) -> Symbol:
-        """The symbol that a declaration meets; a declaration after a deletion opens a new batch."""
-        if self._batch.deleted_edges or self._batch.deleted_nodes:
+        """The symbol that a declaration meets; after most deletions it opens a new batch."""
+        if (self._batch.deleted_edges or self._batch.deleted_nodes) and not self._batch.free_edges():
             self._close_batch()
         return self._symbols[identifier]
 

@@ -29,6 +29,23 @@ TEXTS = st.one_of(st.sampled_from(["", "A", "x y"]), st.text(max_size=5))
 STRICT_TEXTS = st.text("abcXYZ019-_,.' ", max_size=8)
 
 
+ENDS = st.sampled_from("abc")
+EDGE_IDS = st.sampled_from("ef")
+EDGES = st.builds(
+    EdgeDeclaration, edge_id=EDGE_IDS, from_node=ENDS, to_node=ENDS, verb=st.just("w"), weight=st.just(0.5)
+)
+ALTERNATING = st.one_of(
+    st.builds(Deletion, id=EDGE_IDS),
+    st.builds(Deletion, id=EDGE_IDS),
+    EDGES,
+    EDGES,
+    st.builds(EdgeDeclaration, edge_id=EDGE_IDS, to_node=ENDS),
+    st.builds(NodeDeclaration, node_id=ENDS, name=st.just("N"), data=st.sampled_from(["", "new"])),
+    st.builds(Deletion, id=ENDS),
+)
+"""Deletions of what is stored, most of them of edges, with declarations of the same ids in between."""
+
+
 class RefusedError(Exception):
     """The model refuses a program."""
 
@@ -141,3 +158,26 @@ def test_the_stored_graph_is_that_of_the_model(connection: Connection, programs:
 @given(st.lists(st.lists(statements(STRICT_TEXTS), max_size=12), min_size=1, max_size=3))
 def test_so_it_is_in_the_strict_dialect(connection: Connection, programs: list[list[GraphStatement]]) -> None:
     _check(connection, programs, strict=True)
+
+
+@_SETTINGS
+@given(st.lists(ALTERNATING, min_size=20, max_size=40))
+def test_a_program_stores_what_its_statements_store_one_after_the_other_and_is_undone_as_a_whole(
+    connection: Connection, drawn: list[GraphStatement]
+) -> None:
+    base: list[GraphStatement] = [NodeDeclaration(node_id=node, name="N", data="") for node in "abc"]
+    for edge, target in zip("ef", "bc", strict=True):
+        base.append(EdgeDeclaration(edge_id=edge, from_node="a", to_node=target, verb="v", weight=1.0))
+    model = Model().run(base) or Model()
+    program: list[GraphStatement] = []
+    for statement in drawn:
+        if after := model.run([statement]):
+            program.append(statement)
+            model = after
+    graph = MemoryGraph(connection, new_namespace())
+    graph.load(print_contextscript(base))
+    before = graph.export()
+    graph.load(print_contextscript(program))
+    assert graph.export() == expected(model)
+    graph.undo(2)
+    assert graph.export() == before
