@@ -35,7 +35,6 @@ from memorygraph.graph.sizes import (
     MIN_LARGE_EDGES,
     MIN_LARGE_STATEMENTS,
     NEW_EDGE_BYTES,
-    count_characters,
     count_edges_at,
     read_memory_limit,
     refuse_too_large,
@@ -125,7 +124,9 @@ class OneTrip(NamedTuple):
 
 def is_large(program: ContextScriptProgram) -> bool:
     """Whether a program may not fit into one transaction; a few statements with short texts do."""
-    return len(program.statements) >= MIN_LARGE_STATEMENTS or count_characters(program) >= MIN_LARGE_CHARACTERS
+    if len(program.statements) >= MIN_LARGE_STATEMENTS:
+        return True
+    return sum(len(text) for statement in program.statements for text in texts_of(statement)) >= MIN_LARGE_CHARACTERS
 
 
 class ProgramPlan:

@@ -211,11 +211,6 @@ def texts_of(statement: GraphStatement) -> list[str]:
     return [text for text in (statement.name, statement.data) if text] if isinstance(statement, NodeDeclaration) else []
 
 
-def count_characters(program: ContextScriptProgram) -> int:
-    """Count the characters of all texts."""
-    return sum(len(text) for statement in program.statements for text in texts_of(statement))
-
-
 def size_of_texts(texts: Iterable[str]) -> int:
     """The bytes that texts take in a transaction, beside those of their elements and of short texts.
 
