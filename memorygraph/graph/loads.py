@@ -31,10 +31,10 @@ from memorygraph.errors import MAX_PROBLEMS, ConflictError, Problem, ScriptError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.sizes import (
-    MIN_LARGE_CHARACTERS,
     MIN_LARGE_EDGES,
     MIN_LARGE_STATEMENTS,
     NEW_EDGE_BYTES,
+    are_long,
     count_edges_at,
     read_memory_limit,
     refuse_too_large,
@@ -126,7 +126,7 @@ def is_large(program: ContextScriptProgram) -> bool:
     """Whether a program may not fit into one transaction; a few statements with short texts do."""
     if len(program.statements) >= MIN_LARGE_STATEMENTS:
         return True
-    return sum(len(text) for statement in program.statements for text in texts_of(statement)) >= MIN_LARGE_CHARACTERS
+    return are_long(text for statement in program.statements for text in texts_of(statement))
 
 
 class ProgramPlan:

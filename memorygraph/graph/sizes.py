@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from memorygraph.compiler import Stored
 from memorygraph.errors import MemoryGraphError, TooLargeError, printable
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.namespace import NamespaceTransaction, pages_of
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_of
 from memorygraph.languages.contextscript import (
     ContextScriptProgram,
     Deletion,
@@ -47,6 +47,7 @@ DELETED_EDGE_BYTES = 9_500  # 60,200 that go with their node fit into 600 MiB, a
 # Of each byte of a long text in UTF-8. Neo4j ends a transaction of 600 MiB with more than 168 MB of letters, but 168 MB
 # of Kana end the server: full-text indexes need memory that Neo4j does not count, at the next start again.
 TEXT_BYTE_BYTES = 5
+KEPT_CHARACTER_BYTES = 3  # of a text that no full-text index has
 FORMER_CHARACTER_BYTES = 4.6  # of what a changed node said, which its history keeps
 
 _SIZE = re.compile(r"(?P<number>[\d.]+)(?P<unit>[KMGT]?)i?B")
@@ -140,7 +141,7 @@ def refuse_deletion(transaction: NamespaceTransaction, nodes: Sequence[str], edg
         return
     count = count_deleted_edges(transaction, [*nodes, *edges])
     size = len(nodes) * DELETED_NODE_BYTES + count * DELETED_EDGE_BYTES
-    if limit := find_passed_limit(transaction, size):
+    if limit := find_passed_limit(transaction.namespace, size):
         refuse_hub(most, size, limit)
         going = f"{count_of(len(nodes), 'node')} and {count_of(count, 'edge')}"
         raise TooLargeError(f"with this go {going}, which is {describe_lack(size, limit)}: delete fewer at a time")
@@ -150,7 +151,7 @@ def refuse_merge(transaction: NamespaceTransaction, merged: str) -> None:
     """Refuse to merge a node whose edges surely take more than a transaction has, be they moved or deleted."""
     edges, node = count_edges_at(transaction, [merged])
     size = edges * DELETED_EDGE_BYTES
-    if limit := find_passed_limit(transaction, size):
+    if limit := find_passed_limit(transaction.namespace, size):
         batch = round_down(int(ROOM * limit / MOVED_EDGE_BYTES))
         raise TooLargeError(
             f"with {node} go its {edges} edges, which is {describe_lack(size, limit)}. Merge the entity that has "
@@ -161,7 +162,7 @@ def refuse_merge(transaction: NamespaceTransaction, merged: str) -> None:
 
 def refuse_undo(transaction: NamespaceTransaction, revision: int, created: int, former: int, size: int) -> None:
     """Refuse to undo a revision, by the elements it created and the former ones, where a transaction has no room."""
-    limit = find_passed_limit(transaction, size)
+    limit = find_passed_limit(transaction.namespace, size)
     if limit is None:
         return
     ways = []
@@ -186,9 +187,26 @@ def refuse_hub(most: EdgesAt, size: int, limit: int) -> None:
         )
 
 
-def find_passed_limit(transaction: NamespaceTransaction, size: int) -> int | None:
+def refuse_texts(
+    namespace: Namespace, indexed: Sequence[str], kept: Sequence[str] = (), *, other_bytes: int = 0
+) -> None:
+    """Refuse to write these texts where one transaction surely has no room for them.
+
+    `kept` are those that no full-text index has. It costs next to nothing where they are short, and is to be called
+    before any of them is written.
+    """
+    if not are_long((*indexed, *kept)):
+        return
+    size = size_of_texts(indexed) + KEPT_CHARACTER_BYTES * sum(map(len, kept)) + other_bytes
+    if limit := find_passed_limit(namespace, size):
+        raise TooLargeError(
+            f"this writes texts that are {describe_lack(size, limit)}: store fewer at a time, or a long text in parts"
+        )
+
+
+def find_passed_limit(namespace: Namespace, size: int) -> int | None:
     """The bytes that one transaction may take, where a change of this size takes more."""
-    limit = read_memory_limit(transaction.namespace.connection) if size >= MIN_LARGE_BYTES else None
+    limit = read_memory_limit(namespace.connection) if size >= MIN_LARGE_BYTES else None
     return limit if limit is not None and size > limit else None
 
 
@@ -209,6 +227,11 @@ def find_batch(program: ContextScriptProgram, elements: int, texts: int, limit: 
 def texts_of(statement: GraphStatement) -> list[str]:
     """The texts of a declaration of a node."""
     return [text for text in (statement.name, statement.data) if text] if isinstance(statement, NodeDeclaration) else []
+
+
+def are_long(texts: Iterable[str]) -> bool:
+    """Whether texts are so long together that they may not fit into one transaction."""
+    return sum(map(len, texts)) >= MIN_LARGE_CHARACTERS
 
 
 def size_of_texts(texts: Iterable[str]) -> int:

@@ -17,6 +17,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError
 from memorygraph.graph.expiry import LEAD_MILLISECONDS, MAX_MILLISECONDS, MAX_YEARS, ExpiryGate
 from memorygraph.graph.loads import Loader, LoadReport, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
+from memorygraph.graph.sizes import refuse_texts
 from memorygraph.graph.writes import run_counted
 from memorygraph.json_text import check_json_depth, parse_stored_json
 from memorygraph.memory.recall import DEPTH, NODE_FIELDS, RANK_CONSTANT, read_rows
@@ -116,6 +117,10 @@ class ItemWrites:
 
     def __bool__(self) -> bool:
         return bool(self.puts or self.deletions)
+
+    def texts(self, name: str) -> list[str]:
+        """What is stored of each value: as `value` itself, and as `data` the text by which it is found."""
+        return [row["set"][name] for row in self.puts.values()]
 
     def put(
         self,
@@ -221,8 +226,10 @@ class Items:
 
         Raises:
             ConflictError: an edge has the id of an item.
+            TooLargeError: the values are too long for one transaction.
             ConnectionError: the server cannot be reached, or failed.
         """
+        refuse_texts(self.namespace, writes.texts("data"), writes.texts("value"))
         gone = [address.id for address in writes.deletions]
         ids = [row["id"] for row in writes.puts.values()] + gone
 

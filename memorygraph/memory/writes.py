@@ -21,7 +21,7 @@ from memorygraph.graph.elements import explaining_ambiguity
 from memorygraph.graph.loads import Provenance, build_load_record
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import spellings_row
-from memorygraph.graph.sizes import refuse_deletion
+from memorygraph.graph.sizes import are_long, refuse_deletion, refuse_texts
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import is_identifier
 from memorygraph.query import Query
@@ -86,6 +86,11 @@ class MemoryRows:
     def __bool__(self) -> bool:
         return bool(self.entities or self.observations or self.relations)
 
+    @property
+    def texts(self) -> list[str]:
+        """The texts of the observations."""
+        return [row["data"] for row in self.observations]
+
 
 @dataclass(frozen=True)
 class PlannedWrite:
@@ -127,7 +132,9 @@ class Writer:
         asked: dict[str, Any] = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
         asked["spelled"] = [spellings_row(name, self.namespace.name) for name in dict.fromkeys(spelled)]
         begin = "entities/begin"
-        if planned:  # it is stored when the write begins, if the server finds what it expects
+        if planned and not are_long(
+            planned.rows.texts
+        ):  # it is stored when the write begins, if the server finds what it expects
             begin = "entities/begin-and-write"
             asked |= {**self.rows_of(planned.rows, self.record(NOTHING, about)), "expected": planned.ids}
 
@@ -146,6 +153,7 @@ class Writer:
         """Store the rows, unless they are, and close the write; returns which observations and relations are new."""
         if opened.written:
             return _new(opened.written)
+        self.refuse_too_large(transaction, rows)
         stored: set[int] = set()
         counts = dict(NOTHING)
         parts = _parts(rows)
@@ -158,6 +166,13 @@ class Writer:
             counts["nodes_created"] += len(part.entities) + len(observed)
             counts["edges_created"] += len(new)
         return frozenset(stored)
+
+    def refuse_too_large(self, transaction: NamespaceTransaction, rows: MemoryRows) -> None:
+        """Refuse observations that one transaction surely has no room for; what is stored already needs none."""
+        if are_long(rows.texts):
+            [row] = transaction.run("load/stored-elements", ids=[row["id"] for row in rows.observations])
+            stored = set(row["nodes"])
+            refuse_texts(self.namespace, [row["data"] for row in rows.observations if row["id"] not in stored])
 
     def rows_of(self, rows: MemoryRows, record: Mapping[str, Any] | None) -> dict[str, Any]:
         """The parameters of the query that stores rows, and, with its record, closes the write."""

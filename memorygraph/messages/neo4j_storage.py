@@ -8,7 +8,7 @@ conversation; recording a call is three.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -20,6 +20,7 @@ from memorygraph.graph.elements import as_text
 from memorygraph.graph.message_labels import labels_of_message
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_of
 from memorygraph.graph.search import conversation_token
+from memorygraph.graph.sizes import NEW_EDGE_BYTES, NEW_NODE_BYTES, refuse_texts
 from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
 from memorygraph.messages.indexing import index_row
@@ -105,6 +106,8 @@ class Neo4jStorage:
         # The last page goes with the query that moves the version, so that a small change is one query.
         last = max(0, len(rows) - MAX_ROWS_PER_QUERY)
         ahead = rows[:last] if len(rows) > MAX_ROWS_PER_CHANGE else []
+        for part in (*pages_of(ahead, MAX_ROWS_PER_QUERY), rows[len(ahead) :]):
+            self._refuse_too_large(part)
         known = self._store_ahead(ahead)
 
         def work(transaction: NamespaceTransaction) -> tuple[Version, frozenset[str]]:
@@ -166,6 +169,7 @@ class Neo4jStorage:
             known = len(ids) - ids.index(stored) if stored and named else 0
             # Of the stored messages, only those that count as sampled now may change.
             rows = [row for i, row in enumerate(self._rows(ROOT, entries)) if i >= known or row["sampled"]]
+            self._refuse_too_large(rows)
             last = len(rows) if holds else max(0, len(rows) - MAX_ROWS_PER_QUERY)
             self._write(transaction, rows[:last])
             if not holds:
@@ -198,6 +202,13 @@ class Neo4jStorage:
             for row in self.namespace.read("messages/audit", id=version.tip)
             for id_, body, role, content, sampled, sealed, kept in row["messages"]
         ]
+
+    def _refuse_too_large(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Refuse messages that one transaction surely has no room for; each passage is a node with an edge."""
+        passages = sum(len(row["passages"] or ()) for row in rows)
+        # What is indexed is as long as the content. So many passages pass the limit before their index ends the server.
+        texts = [text for row in rows for text in (row["body"], row["content"], row["content"])]
+        refuse_texts(self.namespace, (), texts, other_bytes=passages * (NEW_NODE_BYTES + NEW_EDGE_BYTES))
 
     def _create(self, transaction: NamespaceTransaction, version: str) -> None:
         transaction.run("messages/create-conversation", name=self.name, recalled=self.recalled, version=version)

@@ -7,8 +7,10 @@ import http.client
 import re
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import psutil
@@ -33,6 +35,8 @@ from memorygraph.server.settings import HOST, USERNAME, Endpoints, jvm_arguments
 WARMING = "MEMORYGRAPH_WARMING"
 START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 90.0
+RECOVERY_PATIENCE_S = 300.0  # without a word in the log: one large transaction can take more than two minutes
+RECOVERY_LOOK_S = 2.0
 PROBE_SECONDS = 5.0
 FAILED_START_PATIENCE_S = 10.0
 POLL_INTERVAL_S = 0.05
@@ -45,8 +49,13 @@ TELLING_MARKS = ("already in use", "cannot be read", "No space left", "Caused by
 MAX_LOG_END_BYTES = 1 << 20
 _DATABASE_FAILURE = "Failed to start DatabaseId"
 _DATABASE_IS_READY = re.compile(r"DatabaseId\{[0-9a-f]+\[neo4j\]\} is ready")
+_RECOVERY = re.compile(r"\[neo4j/[0-9a-f]+\] Recovery required from position")
 _CAUSE = re.compile(r"^(?:Caused by: )?(?P<error>[\w.$]+\.(?P<kind>\w+)(?:: (?P<detail>.*))?)$", re.MULTILINE)
 _LOG_PREFIX = re.compile(r"^\S+ \S+ (INFO|WARN|ERROR) +")
+
+
+class RecoveryWarning(UserWarning):
+    """A start takes long, because Neo4j recovers what it had not yet written into its files when it was killed."""
 
 
 class _NotAnsweringError(ConnectionError):
@@ -191,12 +200,13 @@ class Launch:
         """Wait until a server answers and takes its password."""
         import memorygraph.graph.connection  # noqa: F401 - takes a while, and now the server does too
 
+        deadline = Deadline(process, self.files.logs, until)
+
         def wait_until(ready: Callable[[], bool]) -> None:
             while not ready():
                 if not server_process.is_alive(process):
                     raise _NotAnsweringError("Neo4j ended while it was starting")
-                if time.monotonic() > until:
-                    raise _NotAnsweringError("Neo4j does not answer in time")
+                deadline.check()
                 time.sleep(POLL_INTERVAL_S)
 
         def takes_login() -> bool:
@@ -208,6 +218,47 @@ class Launch:
         # HTTP comes last, and the first login takes a server a while: it starts HTTP meanwhile.
         wait_until(lambda: server_process.listens(process, endpoints.bolt) and takes_login())
         wait_until(lambda: server_answers(process, endpoints))
+
+
+@dataclass
+class Deadline:
+    """Until when a server has to answer: later than `until` while it recovers; another start would begin that anew."""
+
+    process: psutil.Process
+    logs: Path
+    until: float
+    has_warned: bool = False
+
+    def check(self) -> None:
+        """Refuse to wait any longer, unless the server recovers; that is said once.
+
+        Raises:
+            ConnectionError: the server does not answer in time.
+        """
+        if time.monotonic() <= self.until:
+            return
+        if not is_recovering(self.logs, self.process.create_time()):
+            raise _NotAnsweringError("Neo4j does not answer in time")
+        self.until = time.monotonic() + RECOVERY_LOOK_S
+        if not self.has_warned:
+            self.has_warned = True
+            warnings.warn(
+                "Neo4j was killed, and recovers what it had not yet written into its files. Let it end: the next start "
+                f"would begin anew. Its log is {self.logs / 'debug.log'}",
+                RecoveryWarning,
+                stacklevel=2,
+            )
+
+
+def is_recovering(logs: Path, started: float) -> bool:
+    """Tell whether the log says that a server which started at a time recovers its database, and has said so lately."""
+    log = logs / "debug.log"
+    lines = read_log_lines(log, max(0, log_size(log) - MAX_LOG_END_BYTES))
+    with contextlib.suppress(StopIteration, OSError, ValueError, LookupError, TypeError):
+        record = parse_json(next(line for line in reversed(lines) if _RECOVERY.search(line)))
+        began = datetime.strptime(record["time"], "%Y-%m-%d %H:%M:%S.%f%z").timestamp()
+        return began >= started and time.time() - log.stat().st_mtime < RECOVERY_PATIENCE_S
+    return False
 
 
 def find_problem(files: ServerHome, endpoints: Endpoints) -> str | None:

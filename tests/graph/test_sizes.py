@@ -10,7 +10,8 @@ from memorygraph import MemoryGraph
 from memorygraph.errors import TooLargeError
 from memorygraph.graph import forgetting, sizes
 from memorygraph.graph.forgetting import ForgettingState
-from memorygraph.memory.values import Entity, Relation
+from memorygraph.memory.items import ItemKey, ItemWrites
+from memorygraph.memory.values import Entity, Observations, Relation
 from tests.stored import everything
 
 EDGES = 12
@@ -137,3 +138,83 @@ def test_a_dry_run_of_forgetting_that_is_too_large_names_the_way_that_works(
     assert everything(hub) == before
     monkeypatch.undo()
     assert hub.forget("A hub").went["edges"] == EDGES
+
+
+def create_texts(graph: MemoryGraph, texts: list[str]) -> None:
+    graph.entities.create([Entity(name="New", entity_type="t", observations=texts)])
+
+
+def observe_texts(graph: MemoryGraph, texts: list[str]) -> None:
+    graph.entities.observe([Observations(entity_name="Ada", contents=texts)])
+
+
+def put_texts(graph: MemoryGraph, texts: list[str]) -> None:
+    writes = ItemWrites()
+    for place, text in enumerate(texts):
+        writes.put(ItemKey("shelf.", str(place)), {}, text)
+    graph.items.write(writes)
+
+
+@pytest.mark.parametrize("write", [create_texts, observe_texts, put_texts])
+def test_texts_that_one_transaction_has_no_room_for_are_refused_before_anything_is_written(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, write: Callable[[MemoryGraph, list[str]], None]
+) -> None:
+    graph.entities.create([Entity(name="Ada", entity_type="t")])
+    monkeypatch.setattr(sizes, "MIN_LARGE_CHARACTERS", 3000)
+    monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
+    texts = [letter * 1000 for letter in "abc"]
+    before = everything(graph)
+    limit_memory(monkeypatch, 3000 * sizes.TEXT_BYTE_BYTES - 1)
+    with pytest.raises(TooLargeError, match="and nothing was changed: store fewer at a time, or a long text in parts"):
+        write(graph, texts)
+    assert everything(graph) == before
+    limit_memory(monkeypatch, 3000 * sizes.TEXT_BYTE_BYTES + 3 * len("{}") * sizes.KEPT_CHARACTER_BYTES)
+    write(graph, texts)
+
+
+def append_messages(graph: MemoryGraph, texts: list[str]) -> None:
+    graph.messages("talk").extend([{"role": "user", "content": text} for text in texts])
+
+
+def add_messages(graph: MemoryGraph, texts: list[str]) -> None:
+    graph.messages("talk").add_path([{"role": "user", "content": text} for text in texts])
+
+
+@pytest.mark.parametrize("write", [append_messages, add_messages])
+def test_messages_that_one_transaction_has_no_room_for_are_refused_before_anything_is_written(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, write: Callable[[MemoryGraph, list[str]], None]
+) -> None:
+    append_messages(graph, ["Hello"])
+    texts = ["Hello", *("One sentence of a long message. " * 100 for _ in range(3))]
+    size = 3 * 3 * 3200 * sizes.KEPT_CHARACTER_BYTES
+    monkeypatch.setattr(sizes, "MIN_LARGE_CHARACTERS", 9600)
+    monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
+    before = everything(graph)
+    limit_memory(monkeypatch, size + 3 * sizes.NEW_NODE_BYTES)
+    with pytest.raises(TooLargeError, match="and nothing was changed: store fewer at a time, or a long text in parts"):
+        write(graph, texts)
+    assert everything(graph) == before
+    limit_memory(monkeypatch, 3 * size + 100 * sizes.NEW_NODE_BYTES)
+    write(graph, texts)
+
+
+def test_observations_that_are_stored_already_need_no_room(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [letter * 1000 for letter in "abc"]
+    create_texts(graph, texts)
+    monkeypatch.setattr(sizes, "MIN_LARGE_CHARACTERS", 0)
+    monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
+    limit_memory(monkeypatch, 1000 * sizes.TEXT_BYTE_BYTES)
+    create_texts(graph, [*texts, "d" * 1000])
+    with pytest.raises(TooLargeError):
+        create_texts(graph, [*texts, "e" * 1001])
+
+
+def test_short_texts_ask_the_server_for_no_limit(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_connection: object) -> int:
+        raise AssertionError
+
+    monkeypatch.setattr(sizes, "read_memory_limit", fail)
+    create_texts(graph, ["a" * 10_000])
+    observe = [letter * 1000 for letter in "abc"]
+    graph.entities.observe([Observations(entity_name="New", contents=observe)])
+    put_texts(graph, observe)
