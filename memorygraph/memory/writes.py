@@ -132,9 +132,8 @@ class Writer:
         asked: dict[str, Any] = {"names": list(dict.fromkeys(filter(None, names))), "ids": list(dict.fromkeys(ids))}
         asked["spelled"] = [spellings_row(name, self.namespace.name) for name in dict.fromkeys(spelled)]
         begin = "entities/begin"
-        if planned and not are_long(
-            planned.rows.texts
-        ):  # it is stored when the write begins, if the server finds what it expects
+        # It is stored when the write begins, if the server finds what it expects; long texts are to be counted first.
+        if planned and not are_long(planned.rows.texts):
             begin = "entities/begin-and-write"
             asked |= {**self.rows_of(planned.rows, self.record(NOTHING, about)), "expected": planned.ids}
 
