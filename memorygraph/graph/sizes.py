@@ -3,7 +3,8 @@
 Neo4j holds all that a transaction changes in memory, and ends one that passes its share: after minutes, of what could
 have been known at once. Each element takes some kilobytes, indexes and history included, and a long text some times its
 length: at these sizes, a change passes the 600 MiB of the embedded server. A little less may pass them too, because
-Neo4j's tables grow in leaps; that is left to Neo4j, so that nothing is refused which fits.
+Neo4j's tables grow in leaps; that is left to Neo4j, so that nothing is refused which fits, but for texts that can end
+the server.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ DELETED_NODE_BYTES = 9_200
 DELETED_EDGE_BYTES = 9_500  # 60,200 that go with their node fit into 600 MiB, and 66,000 do not
 
 # Of each byte of a long text in UTF-8. Neo4j ends a transaction of 600 MiB with more than 168 MB of letters, but 168 MB
-# of Kana end the server: full-text indexes need memory that Neo4j does not count, at the next start again.
+# of Kana can end the server: full-text indexes need memory that Neo4j does not count, at the next start again. So these
+# texts are refused earlier than they surely have no room.
 TEXT_BYTE_BYTES = 5
 KEPT_CHARACTER_BYTES = 3  # of a text that no full-text index has
 FORMER_CHARACTER_BYTES = 4.6  # of what a changed node said, which its history keeps

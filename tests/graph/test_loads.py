@@ -412,7 +412,7 @@ def test_the_texts_of_few_statements_count_in_what_a_transaction_has_room_for(
     each = sizes.size_of_texts(["word " * 100])
     former = int(10 * (501 - 2 * sizes.MAX_SHORT_CHARACTERS) * sizes.FORMER_CHARACTER_BYTES)
     new, changed = 10 * (sizes.NEW_NODE_BYTES + each), 10 * (sizes.CHANGED_NODE_BYTES + each) + former
-    monkeypatch.setattr(loads, "MIN_LARGE_CHARACTERS", 4000)
+    monkeypatch.setattr(sizes, "MIN_LARGE_CHARACTERS", 4000)
     written: list[int] = []
     for program, size in ((long, new), (long, 0), (long.replace("word", "else"), changed)):
         before = _graph_of(graph)
@@ -429,7 +429,7 @@ def test_the_texts_of_few_statements_count_in_what_a_transaction_has_room_for(
 def test_a_batch_has_room_for_the_longest_texts(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["long " * 2000] * 3 + ["short"] * 97
     script = "".join(f'Node(node_id="n{i}", name="N", data="{text}");\n' for i, text in enumerate(texts))
-    monkeypatch.setattr(loads, "MIN_LARGE_CHARACTERS", 4000)
+    monkeypatch.setattr(sizes, "MIN_LARGE_CHARACTERS", 4000)
     monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: 100_000)
     with pytest.raises(TooLargeError, match=r"`load --batch 1` stores them in parts"):
         graph.load(script)
