@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -47,7 +48,7 @@ ENDED_BY_NEO4J = 1  # a start that failed; a JVM that cannot even run Neo4j has 
 # The marks of a log line that explains a failed start, the best one first.
 TELLING_MARKS = ("already in use", "cannot be read", "No space left", "Caused by:", " ERROR ", "Error", "Exception")
 MAX_LOG_END_BYTES = 1 << 20
-_DATABASE_FAILURE = "Failed to start DatabaseId"
+_DATABASE_FAILURE = re.compile(r"Failed to start DatabaseId")
 _DATABASE_IS_READY = re.compile(r"DatabaseId\{[0-9a-f]+\[neo4j\]\} is ready")
 _RECOVERY = re.compile(r"\[neo4j/[0-9a-f]+\] Recovery required from position")
 _CAUSE = re.compile(r"^(?:Caused by: )?(?P<error>[\w.$]+\.(?P<kind>\w+)(?:: (?P<detail>.*))?)$", re.MULTILINE)
@@ -253,9 +254,8 @@ class Deadline:
 def is_recovering(logs: Path, started: float) -> bool:
     """Tell whether the log says that a server which started at a time recovers its database, and has said so lately."""
     log = logs / "debug.log"
-    lines = read_log_lines(log, max(0, log_size(log) - MAX_LOG_END_BYTES))
     with contextlib.suppress(StopIteration, OSError, ValueError, LookupError, TypeError):
-        record = parse_json(next(line for line in reversed(lines) if _RECOVERY.search(line)))
+        record = find_last_record(log, _RECOVERY)
         began = datetime.strptime(record["time"], "%Y-%m-%d %H:%M:%S.%f%z").timestamp()
         return began >= started and time.time() - log.stat().st_mtime < RECOVERY_PATIENCE_S
     return False
@@ -290,9 +290,8 @@ def database_is_ready(logs: Path, log_before: int) -> bool:
 def find_database_failure(logs: Path) -> str | None:
     """Find in Neo4j's log why its database did not start: a file that it may not read, for one."""
     log = logs / "debug.log"
-    lines = read_log_lines(log, max(0, log_size(log) - MAX_LOG_END_BYTES))
     with contextlib.suppress(StopIteration, ValueError, LookupError, TypeError):
-        record = parse_json(next(line for line in reversed(lines) if _DATABASE_FAILURE in line))
+        record = find_last_record(log, _DATABASE_FAILURE)
         *_, cause = _CAUSE.finditer(record["stacktrace"])
         if cause["kind"] == "AccessDeniedException":
             return (
@@ -362,6 +361,17 @@ def telling_line(logs: Path, log_before: int) -> str:
     telling = (line for mark in TELLING_MARKS for line in newest_first if mark in line)
     last = next(reversed(console or lines), "it left no message")
     return _LOG_PREFIX.sub("", next(telling, last)).strip(" .")
+
+
+def find_last_record(log: Path, said: re.Pattern[str]) -> Any:
+    """Find the last record that says this, in the end of a log whose lines are JSON.
+
+    Raises:
+        StopIteration: there is none.
+        ValueError: it is not whole.
+    """
+    lines = read_log_lines(log, max(0, log_size(log) - MAX_LOG_END_BYTES))
+    return parse_json(next(line for line in reversed(lines) if said.search(line)))
 
 
 def read_log_lines(path: Path, start: int) -> list[str]:
