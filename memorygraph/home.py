@@ -48,6 +48,15 @@ def chosen_namespace(namespace: str | None = None) -> str:
     return namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
 
 
+def namespace_option(namespace: str) -> str:
+    """Return the option, after a space, with which a command works on a namespace; empty where it does so without.
+
+    >>> f"memorygraph{namespace_option('two words')} revisions"
+    "memorygraph -n 'two words' revisions"
+    """
+    return "" if namespace == chosen_namespace() else f" -n {shlex.quote(namespace)}"
+
+
 def name_file(text: str) -> str:
     """Return the name of a file or folder for any text: a file name may not be long, or hold every character.
 

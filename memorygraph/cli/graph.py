@@ -12,9 +12,10 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_ids, complete_namespaces
 from memorygraph.cli.forgetting import report_expired
-from memorygraph.cli.settings import Settings, namespace_option, report_from_graph
+from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
 from memorygraph.context.labels import one_line
+from memorygraph.home import namespace_option
 from memorygraph.json_text import parse_json
 from memorygraph.sentences import count_of, counted
 
@@ -282,10 +283,10 @@ def merge_command(graph: MemoryGraph, *, merged: str, into: str, dry_run: bool) 
     if dry_run:
         output.say("a dry run: nothing was changed")
         return
-    revision = done.report.revision
+    revision, namespace = done.report.revision, done.report.namespace
     output.say(
-        f"{done.merged.id} is {done.into.id} ({done.into.label}) now; revision {revision} of namespace "
-        f"{done.report.namespace}, which `memorygraph{namespace_option()} undo {revision}` takes back"
+        f"{done.merged.id} is {done.into.id} ({done.into.label}) now; revision {revision} of namespace {namespace}, "
+        f"which `memorygraph{namespace_option(namespace)} undo {revision}` takes back"
     )
 
 

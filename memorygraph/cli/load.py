@@ -14,9 +14,10 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
-from memorygraph.cli.settings import Settings, combine, namespace_option
+from memorygraph.cli.settings import Settings, combine
 from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop
 from memorygraph.errors import ConnectionError, MemoryGraphError, Problem, ScriptError, TooLargeError
+from memorygraph.home import namespace_option
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of
@@ -336,6 +337,6 @@ def print_report(report: LoadReport) -> None:
     output.print_counts(report)
     if LANGUAGES[report.language].runner and report.file:
         name = shlex.quote(Path(report.file).stem)
-        output.say(f"it is run by its name: memorygraph{namespace_option()} run --stored {name}")
+        output.say(f"it is run by its name: memorygraph{namespace_option(report.namespace)} run --stored {name}")
     if report.resumed_after:
         output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")

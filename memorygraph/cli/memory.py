@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.settings import combine, namespace_option, report_from_graph
+from memorygraph.cli.settings import combine, report_from_graph
 from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.home import namespace_option
 from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of, counted
 
@@ -193,7 +194,7 @@ def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options:
     if remembered.proposed and not output.wants_json():
         say_proposal(
             remembered.proposed,
-            f"save this as proposed.ctx, and run: memorygraph{namespace_option()} load proposed.ctx",
+            f"save this as proposed.ctx, and run: memorygraph{namespace_option(graph.namespace)} load proposed.ctx",
         )
 
 
@@ -202,7 +203,7 @@ def say_report(report: LoadReport) -> None:
     output.say_warnings(report.warnings)
     output.say(
         f"{counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
-        f"undone by: memorygraph{namespace_option()} undo {report.revision}"
+        f"undone by: memorygraph{namespace_option(report.namespace)} undo {report.revision}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce, wraps
@@ -68,12 +67,6 @@ class Settings(NamedTuple):
         auth = None if self.embedded and self.password is None else login(self.user, self.password)
         with MemoryGraph.connect(self.uri, auth, self.database, self.namespace) as graph:
             yield graph
-
-
-def namespace_option() -> str:
-    """The option that names the namespace in a command to be run next, as it was given to this one."""
-    settings: Settings = click.get_current_context().obj
-    return f" -n {shlex.quote(settings.namespace)}" if settings.namespace else ""
 
 
 class OpenedServer:

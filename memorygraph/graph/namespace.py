@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,7 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 from memorygraph.errors import NotFoundError, TooLargeError
 from memorygraph.graph.connection import READ_SECONDS, WRITE_SECONDS, Abandon, Connection, Transaction
 from memorygraph.graph.search import namespace_token
-from memorygraph.home import chosen_namespace
+from memorygraph.home import namespace_option
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
@@ -92,12 +91,8 @@ class Namespace:
 
     @property
     def option(self) -> str:
-        """The option with which a command works on it, after a space; empty for the one that commands take anyway.
-
-        >>> f"memorygraph{Namespace(connection, 'two words').option} revisions"  # doctest: +SKIP
-        "memorygraph -n 'two words' revisions"
-        """
-        return "" if self.name == chosen_namespace() else f" -n {shlex.quote(self.name)}"
+        """The option with which a command works on it, as `memorygraph.home.namespace_option` has it."""
+        return namespace_option(self.name)
 
     def prepare(self) -> None:
         """Have what has expired be gone: everything that reads or writes the namespace begins here.
