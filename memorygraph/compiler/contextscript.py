@@ -62,9 +62,10 @@ def compile_program(
 def compile_in_parts(
     program: syntax.ContextScriptProgram, stored: Stored, *, namespace: str, token: str
 ) -> Generator[Query, None, Compiled]:
-    """Compile a program that `declares_each_once` as it is asked for queries; what is wrong is in what it returns.
+    """Compile a program that `declares_each_once` as it is asked for queries.
 
-    From the first problem on there are no more queries.
+    What is wrong, and the queries that end the program, are in what it returns. From the first problem on there are no
+    queries.
     """
     compiler = _Compiler(program, stored, namespace, token, suggest=False)
     add = compiler.add
@@ -180,12 +181,15 @@ def mentioned(program: syntax.ContextScriptProgram) -> list[str]:
 
 @dataclass
 class _EdgeChange:
-    """An update of a stored edge; `moved` when it gets another end than it had before this batch."""
+    """An update of a stored edge, which had the ends `former` before this batch."""
 
-    from_node: str | None
-    to_node: str | None
-    moved: bool = False
+    former: tuple[str | None, str | None]
+    ends: tuple[str | None, str | None]
     set: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_moved(self) -> bool:
+        return self.ends != self.former
 
 
 @dataclass
@@ -203,11 +207,11 @@ class _Batch:
     def queries(self, namespace: str, token: str) -> Iterator[Query]:
         """The batch as Cypher: edges that go first, nodes, edges, deletions."""
         yield from _deletions("delete-edges", self.freed_edges, namespace)
-        stay = {edge: change.set for edge, change in self.changed_edges.items() if not change.moved}
+        stay = {edge: change.set for edge, change in self.changed_edges.items() if not change.is_moved}
         moves = [
-            {"id": edge, "from_node": change.from_node, "to_node": change.to_node, "set": change.set}
+            {"id": edge, "from_node": change.ends[0], "to_node": change.ends[1], "set": change.set}
             for edge, change in self.changed_edges.items()
-            if change.moved
+            if change.is_moved
         ]
         for name, rows in (
             ("create-nodes", [row | _parts_of(row) for row in self.new_nodes.values()]),
@@ -361,13 +365,13 @@ class _Compiler:
         if edge in self._batch.new_edges:
             self._batch.new_edges[edge].update(ends, **given)
             return
-        change = self._batch.changed_edges.setdefault(edge, _EdgeChange(former.from_node, former.to_node))
-        change.moved |= (symbol.from_node, symbol.to_node) != (former.from_node, former.to_node)
+        before, after = (former.from_node, former.to_node), (symbol.from_node, symbol.to_node)
+        change = self._batch.changed_edges.setdefault(edge, _EdgeChange(before, before))
         if former.from_node != symbol.from_node:
             self._abandon(former.from_node)
         if former.to_node != symbol.to_node:
             self._abandon(former.to_node)
-        change.from_node, change.to_node = symbol.from_node, symbol.to_node
+        change.ends = after
         change.set.update(given)
 
     @add.register

@@ -183,7 +183,9 @@ class ProgramPlan:
 
     def _compile_along(self, stored: Stored) -> Iterator[Query]:
         where = self._loader.namespace
-        self._refuse((yield from compile_in_parts(self._program, stored, namespace=where.name, token=where.token)))
+        compiled = yield from compile_in_parts(self._program, stored, namespace=where.name, token=where.token)
+        self._refuse(compiled)
+        yield from compiled.queries
 
     def _refuse(self, compiled: Compiled) -> None:
         if compiled.problems:
@@ -226,7 +228,7 @@ class Loader:
             queries, warnings = plan.compile(stored)
             if check is not None and (problems := check(transaction)):
                 raise ScriptError(list(problems))
-            queries = refuse_lost(transaction, program, stored, queries)
+            queries = refuse_lost(transaction, program, queries)
             return WriteResult(run_counted(transaction, queries, progress), warnings)
 
         try:
@@ -402,7 +404,7 @@ def find_stored(row: Mapping[str, Any]) -> Stored:
 
 
 def refuse_lost(
-    transaction: NamespaceTransaction, program: ContextScriptProgram, stored: Stored, queries: Iterable[Query]
+    transaction: NamespaceTransaction, program: ContextScriptProgram, queries: Iterable[Query]
 ) -> Iterator[Query]:
     """Pass on the queries of a program, and refuse one that uses what an earlier one has deleted with a node.
 
@@ -411,7 +413,7 @@ def refuse_lost(
     deletion = CYPHER["contextscript/delete-nodes"].text
     has_deleted = False
     for query in queries:
-        if has_deleted and (used := find_used(query, stored)):
+        if has_deleted and (used := find_used(query)):
             [row] = transaction.run("load/stored-elements", ids=sorted(used))
             found = find_stored(row)
             if lost := used - found.nodes - found.edges.keys():
@@ -420,12 +422,11 @@ def refuse_lost(
         has_deleted = has_deleted or query.text == deletion
 
 
-def find_used(query: Query, stored: Stored) -> set[str]:
-    """Find the stored elements that a query changes, and the stored nodes that it joins."""
+def find_used(query: Query) -> set[str]:
+    """Find the elements that a query changes, and the nodes that it joins: all of them are there before it."""
     rows = query.parameters.get("rows", ())
     used = {row["id"] for row in rows if "set" in row}
-    used |= {row[end] for row in rows for end in ("from_node", "to_node") if end in row}
-    return {identifier for identifier in used if identifier in stored.nodes or identifier in stored.edges}
+    return used | {row[end] for row in rows for end in ("from_node", "to_node") if end in row}
 
 
 def describe_lost(program: ContextScriptProgram, identifier: str) -> Problem:

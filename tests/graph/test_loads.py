@@ -328,12 +328,19 @@ ALONG = (
     'Node(node_id="n3", name="other"); Edge(edge_id="f", from_node="n3", to_node="here", verb="v", weight=1.0);',
     NODES + 'Node(node_id="n1", name="twice");',
     NODES + EDGE + 'del(id="n1");',
+    NODES + 'Edge(edge_id="moved", to_node="here");',  # it leaves an observation, which goes with that
 )
 
 
 @pytest.mark.parametrize("program", ALONG)
 @pytest.mark.parametrize(
-    "stored", ["", 'Node(node_id="here", name="H", data="");Node(node_id="n3", name="3", data="");']
+    "stored",
+    [
+        "",
+        'Node(node_id="here", name="H", data="");Node(node_id="n3", name="3", data="");'
+        'Node(node_id="said", name="", data="likes tea");'
+        'Edge(edge_id="moved", from_node="n3", to_node="said", verb="observed", weight=1.0);',
+    ],
 )
 def test_a_program_that_is_compiled_along_with_its_writing_stores_the_same_or_has_the_same_problems(
     graph: MemoryGraph, twin: MemoryGraph, monkeypatch: pytest.MonkeyPatch, stored: str, program: str
