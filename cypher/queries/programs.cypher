@@ -4,18 +4,24 @@
 //   (:Program:Graph …)                                                      a node graph, with its nodes and routes
 
 // name: store-program
-// A program under its name; the last one that was loaded under a name is the one that runs. Parameters: namespace, id,
-// properties {name, language, file, source}.
+// A program under its name; the last one that was loaded under a name is the one that runs. Without a file it keeps the name
+// that its file has given it. Parameters: namespace, id, properties {name, language, file, source}.
+WITH $properties AS properties
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (program:Program {namespace: $namespace, id: $id})
-SET program += $properties, program.loaded_at = datetime()
+SET program += CASE WHEN properties.file IS NULL AND program.file IS NOT NULL
+                    THEN properties {.*, name: program.name, file: program.file} ELSE properties END,
+    program.loaded_at = datetime()
 RETURN {} AS counts;
 
 // name: offer-graph
-// Let a node graph be run by its name. Parameters: namespace, id, properties {name, language, file}.
+// Let a node graph be run by its name, as store-program has it. Parameters: namespace, id, properties {name, language, file}.
+WITH $properties AS properties
 MATCH (graph:Graph {namespace: $namespace, id: $id})
-SET graph:Program, graph += $properties, graph.loaded_at = datetime()
+SET graph += CASE WHEN properties.file IS NULL AND graph:Program AND graph.file IS NOT NULL
+                  THEN properties {.*, name: graph.name, file: graph.file} ELSE properties END,
+    graph:Program, graph.loaded_at = datetime()
 RETURN {} AS counts;
 
 // name: programs

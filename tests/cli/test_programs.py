@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memorygraph import MemoryGraph
 from tests.cli.test_commands import document, memorygraph
 from tests.runtime.convo.model import scripted
 
@@ -51,6 +52,17 @@ def test_the_program_that_was_loaded_last_has_the_name(tmp_path: Path) -> None:
         assert program["name"] == "pick"
         expected = 2 if "input.a" in text else 3
         assert document("run", "--stored", "pick", "--input", '{"a": 2, "b": 3}')["value"] == expected
+
+
+@pytest.mark.parametrize(("file", "text"), [("pick.as", PICK), ("judge.convo", GRAPH)])
+def test_a_program_that_is_loaded_without_its_file_keeps_its_name(
+    tmp_path: Path, environment: str, file: str, text: str
+) -> None:
+    path = Path(_stored(tmp_path, file, text))
+    language = str(document("load", str(path))["language"])
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.load(text, language)
+        assert [(program.name, program.file) for program in graph.programs()] == [(path.stem, str(path))]
 
 
 def test_a_node_graph_is_run_by_its_name_too(tmp_path: Path) -> None:
