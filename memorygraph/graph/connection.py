@@ -350,6 +350,7 @@ class Connection:
         # retries what is out of memory until its time is up.
         deadline = math.inf
         in_doubt = False  # whether one of the attempts may have been committed
+        deletions_met = 0
         for attempt in itertools.count():
             with translating_errors(self._find_stop):
                 try:
@@ -367,7 +368,8 @@ class Connection:
                     lost = isinstance(error, exceptions.IncompleteCommit)
                     in_doubt = in_doubt or (writes and lost)
                     slow = not writes and ran_out_of_time(error)
-                    deleted = met_deletion(error) and attempt < MAX_DELETIONS_MET
+                    deletions_met += met_deletion(error)
+                    deleted = met_deletion(error) and deletions_met <= MAX_DELETIONS_MET
                     passes = deleted or (error.is_retryable() and "OutOfMemoryError" not in code_of(error))
                     again = repeatable if lost or slow else passes
                     if slow:

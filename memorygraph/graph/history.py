@@ -18,7 +18,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node, name_bad
 from memorygraph.graph.exports import format_elements
 from memorygraph.graph.losses import Losses
-from memorygraph.graph.namespace import Namespace, forget_former
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, forget_former
 from memorygraph.graph.writes import COUNTS
 
 PAGE = 1000
@@ -126,13 +126,15 @@ def list_revisions(namespace: Namespace, limit: int) -> list[Revision]:
     return [_revision(row["load"]) for row in rows]
 
 
-def find_revision(namespace: Namespace, revision: int) -> Revision:
-    """Find one load of a namespace."""
-    rows = namespace.read("history/load", revision=revision)
+def find_record(transaction: NamespaceTransaction, revision: int) -> dict[str, Any]:
+    """Find the record of one load of a namespace."""
+    rows = transaction.run("history/load", revision=revision)
     if not rows:
+        namespace = transaction.namespace
         revisions = f"`memorygraph{namespace.option} revisions` lists them"
         raise NotFoundError(f"namespace `{namespace}` has no revision {revision}; {revisions}")
-    return _revision(rows[0]["load"])
+    record: dict[str, Any] = rows[0]["load"]
+    return record
 
 
 def _revision(record: dict[str, Any]) -> Revision:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from memorygraph.compiler import Stored
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph.aliases import MERGED_KEY, MergeLinks
-from memorygraph.graph.history import find_revision
+from memorygraph.graph.history import find_record
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, Rows
 from memorygraph.graph.sizes import (
@@ -91,9 +91,10 @@ def undo_revision(
     """Take back what a revision did, by a new load; a ConflictError says which later revisions need it."""
 
     def write(transaction: NamespaceTransaction, _stored: Stored) -> WriteResult:
-        [row] = transaction.run("history/load", revision=revision)
-        linked, unlinked = (MergeLinks.parse(row["load"].get(key)) for key in (_LINKED, _UNLINKED))
-        undo = _Undo(transaction, revision, row["load"], linked or unlinked)
+        record = find_record(transaction, revision)
+        refuse_for_good(record, namespace.option)
+        linked, unlinked = (MergeLinks.parse(record.get(key)) for key in (_LINKED, _UNLINKED))
+        undo = _Undo(transaction, revision, record, linked or unlinked)
         undo.check_merge()
         if linked is not None:
             linked.unlink(transaction, revision)
@@ -102,15 +103,18 @@ def undo_revision(
             unlinked.link(transaction)
         return WriteResult(counts, about={_UNLINKED: linked and linked.ids, _LINKED: unlinked and unlinked.ids})
 
-    undone = find_revision(namespace, revision)
-    language = undone.language
-    if language in _NOT_UNDONE:
-        reason = _NOT_UNDONE[language].format(option=namespace.option)
-        raise ConflictError(f"revision {revision} is one of {language}, and can't be undone: {reason}")
-    if undone.forgotten:
-        raise ConflictError(f"revision {revision} can't be undone: some of what it did was forgotten since")
     closing = (namespace.query("history/record-undo", revision=revision), namespace.query("load/forget-stops"))
     return Loader(namespace, LANGUAGE).store(write, dry_run=dry_run, closing=closing, provenance=provenance)
+
+
+def refuse_for_good(record: Mapping[str, Any], option: str) -> None:
+    """Refuse a revision that can never be undone, whatever else the namespace holds."""
+    revision, language = record["revision"], record.get("language")
+    if language in _NOT_UNDONE:
+        reason = _NOT_UNDONE[language].format(option=option)
+        raise ConflictError(f"revision {revision} is one of {language}, and can't be undone: {reason}")
+    if record.get("forgotten"):
+        raise ConflictError(f"revision {revision} can't be undone: some of what it did was forgotten since")
 
 
 @dataclass(frozen=True)
