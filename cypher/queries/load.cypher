@@ -31,7 +31,7 @@ CALL (ids) {
 RETURN revision, applied, nodes, edges;
 
 // name: stored-elements
-// What is stored under these ids, without a lock: for a dry run. Parameters: namespace, ids.
+// What is stored under these ids: before the lock is taken, or in the middle of a write. Parameters: namespace, ids.
 CALL () {
   UNWIND $ids AS id
   MATCH (node:Node {namespace: $namespace, id: id})

@@ -17,27 +17,29 @@ WITH namespace, max(load.revision) AS last
 SET namespace.revision = last;
 
 // name: drop-namespace-elements
-// Delete some of a namespace's nodes with all that hangs on them, under the namespace's write lock; run until
-// none is left. Parameters: namespace, limit.
+// Delete some of a namespace's nodes with what joins them, under the namespace's write lock; run until it takes none. Where
+// that is more than one transaction has room for, some of it goes alone. Parameters: namespace, limit, joined (how much of
+// what joins them goes at most).
 MATCH (namespace:Namespace {name: $namespace})
 SET namespace.revision = namespace.revision + 1
 WITH namespace
 OPTIONAL MATCH (node:Node {namespace: $namespace})
 WHERE node.id IS NOT NULL
 WITH node LIMIT $limit
-OPTIONAL MATCH (node)-[edge:EDGE]-()
-WITH collect(DISTINCT node) AS nodes, count(DISTINCT node) AS nodes_deleted, count(DISTINCT edge) AS edges_deleted
+WITH collect(node) AS nodes
 CALL (nodes) {
   UNWIND nodes AS node
-  MATCH (node)-[:STATES]->(entry:Entry)
-  DETACH DELETE entry
+  MATCH (node)-[joined]-()
+  WITH DISTINCT joined LIMIT $joined
+  DELETE joined
+  RETURN count(joined) AS freed
 }
-FOREACH (node IN nodes | DETACH DELETE node)
-RETURN nodes_deleted, edges_deleted;
+FOREACH (node IN CASE WHEN freed < $joined THEN nodes ELSE [] END | DETACH DELETE node)
+RETURN CASE WHEN freed < $joined THEN size(nodes) ELSE freed END AS deleted;
 
 // name: drop-namespace-entries
-// Delete some of the statements of PETE that no context has: an import that was interrupted leaves them; of the aliases; and
-// of the nodes without a key that such an import made. Parameters: namespace, limit.
+// Delete some of the statements of PETE, whose contexts are gone; of the aliases; and of the nodes without a key that an
+// import made that was interrupted. Parameters: namespace, limit.
 CALL () {
   MATCH (entry:Entry {namespace: $namespace})
   USING INDEX entry:Entry(namespace, id)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from functools import partial
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
@@ -18,10 +19,16 @@ from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node, name_bad
 from memorygraph.graph.exports import format_elements
 from memorygraph.graph.losses import Losses
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction, forget_former
+from memorygraph.graph.namespace import (
+    Namespace,
+    NamespaceTransaction,
+    forget_former,
+    work_through,
+)
 from memorygraph.graph.writes import COUNTS
 
 PAGE = 1000
+FORMERS_PER_TRANSACTION = 10_000
 
 Element = TypeVar("Element", Node, Edge)
 
@@ -297,7 +304,8 @@ def purge(namespace: Namespace, before: int | None = None) -> int:
     """Forget the former states before a revision, or all of them, and return how many these were."""
     if before is not None and before < 0:
         raise MemoryGraphError(f"a revision is not negative, and this is {before}")
-    forgotten = 0
-    while part := namespace.write(lambda transaction: forget_former(transaction, before)):
-        forgotten += part
-    return forgotten
+
+    def step(limit: int) -> int:
+        return namespace.write(partial(forget_former, before=before, limit=limit))
+
+    return work_through(step, FORMERS_PER_TRANSACTION)

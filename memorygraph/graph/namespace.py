@@ -17,8 +17,8 @@ from memorygraph.query import Query
 
 IDS_PER_QUERY = 10_000
 NODES_PER_TRANSACTION = 10_000
+JOINED_PER_NODE = 10  # so many relationships go with as many nodes
 OTHERS_PER_TRANSACTION = 5_000
-FORMERS_PER_TRANSACTION = 10_000
 ALL_REVISIONS = 1 << 53
 UNCOMPACTED = "memorygraph: these files may still hold something that was forgotten since they were made or copied"
 """Stands in the record of what was forgotten, where a backup finds it in the files of a stopped server.
@@ -301,7 +301,7 @@ def work_through(step: Callable[[int], int], limit: int) -> int:
     return total
 
 
-def drop_other_parts(transaction: NamespaceTransaction, limit: int = OTHERS_PER_TRANSACTION) -> int:
+def drop_other_parts(transaction: NamespaceTransaction, limit: int) -> int:
     """Delete some of what is no graph, and return how many: 0 when nothing is left.
 
     These are the runs, programs, threads and conversations, with all that belongs to them.
@@ -316,30 +316,30 @@ def drop_other_parts(transaction: NamespaceTransaction, limit: int = OTHERS_PER_
 def drop_namespace(namespace: Namespace) -> None:
     """Delete a namespace with all that it holds, and what others say and run in it meanwhile."""
 
-    def work(transaction: NamespaceTransaction) -> int:
-        elements = transaction.run("namespaces/drop-namespace-elements", limit=NODES_PER_TRANSACTION)
-        deleted = sum(row["nodes_deleted"] for row in elements) or forget_former(transaction)
+    def work(transaction: NamespaceTransaction, limit: int) -> int:
+        elements = {"limit": limit, "joined": JOINED_PER_NODE * limit}
+        rows = transaction.run("namespaces/drop-namespace-elements", **elements)  # none where it is gone already
+        deleted = sum(int(row["deleted"]) for row in rows) or forget_former(transaction, limit=limit)
         if not deleted:
-            [row] = transaction.run("namespaces/drop-namespace-entries", limit=NODES_PER_TRANSACTION)
-            deleted = row["deleted"]
+            [row] = transaction.run("namespaces/drop-namespace-entries", limit=limit)
+            deleted = int(row["deleted"])
         if not deleted:
             transaction.run("namespaces/keep-mark", mark=UNCOMPACTED)
-            deleted = drop_other_parts(transaction)
+            deleted = drop_other_parts(transaction, min(limit, OTHERS_PER_TRANSACTION))
         if not deleted:
             transaction.run("namespaces/renew-record")  # waits for what others begin in the namespace at this moment
-            deleted = drop_other_parts(transaction)
+            deleted = drop_other_parts(transaction, min(limit, OTHERS_PER_TRANSACTION))
         if not deleted:  # the transaction holds the namespace's locks: nothing is left
             transaction.run("namespaces/drop-namespace-records")
         return deleted
 
     # Several transactions; a drop that was interrupted is finished by dropping again.
     work_through(lambda limit: namespace.write(partial(drop_other_parts, limit=limit)), OTHERS_PER_TRANSACTION)
-    while namespace.write(work):
-        pass
+    work_through(lambda limit: namespace.write(partial(work, limit=limit)), NODES_PER_TRANSACTION)
 
 
-def forget_former(transaction: NamespaceTransaction, before: int | None = None) -> int:
-    """Forget as many former states as fit one transaction, and return how many: 0 when none is left."""
+def forget_former(transaction: NamespaceTransaction, before: int | None = None, *, limit: int) -> int:
+    """Forget so many former states at most, and return how many: 0 when none is left."""
     before = ALL_REVISIONS if before is None else before
-    rows = transaction.run("history/forget", before=before, limit=FORMERS_PER_TRANSACTION)
+    rows = transaction.run("history/forget", before=before, limit=limit)
     return int(rows[0]["forgotten"]) if rows else 0

@@ -72,7 +72,7 @@ _VALUES: dict[str, Any] = {
     "formers": ["a"],
     "programs": ["a"],
     "time": None,
-    **dict.fromkeys(("milliseconds", "lead", "most_nodes", "most_hits", "most_found", "most_ends"), 1),
+    **dict.fromkeys(("milliseconds", "lead", "most_nodes", "most_hits", "most_found", "most_ends", "joined"), 1),
     **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
     **{name: list[str]() for name in ("entities", "observations", "relations")},
 }

@@ -450,7 +450,7 @@ def test_purge_forgets_what_was_before_a_revision_and_no_more(graph: MemoryGraph
 def test_purge_forgets_all_that_is_no_longer_so_and_the_present_stays(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorygraph.graph.namespace.FORMERS_PER_TRANSACTION", 2)
+    monkeypatch.setattr("memorygraph.graph.history.FORMERS_PER_TRANSACTION", 2)
     graph.load(AB + E)
     graph.load('Node(node_id="b", name="B2"); del(id="a");')
     before = graph.export()

@@ -152,8 +152,9 @@ def test_no_transaction_of_a_drop_deletes_more_than_fits_one(
         deleted.append(graph.scope.write(part))
         return deleted[-1]
 
-    for limit in ("NODES_PER_TRANSACTION", "OTHERS_PER_TRANSACTION", "FORMERS_PER_TRANSACTION"):
+    for limit in ("NODES_PER_TRANSACTION", "OTHERS_PER_TRANSACTION"):
         monkeypatch.setattr(namespaces, limit, 2)
+    monkeypatch.setattr(namespaces, "JOINED_PER_NODE", 1)
     drop_namespace(cast("Namespace", SimpleNamespace(write=write)))
     assert max(deleted) == 2
     assert graph.query(LEFT) == []
@@ -186,6 +187,29 @@ def test_a_drop_takes_fewer_at_a_time_where_those_of_one_transaction_are_too_lar
     graph.messages("talk").extend({"role": "user", "content": f"a long text {i}"} for i in range(5))
     graph.drop_namespace(graph.namespace)
     assert limits[:5] == [5000, 1250, 312, 78, 19]
+    assert graph.query(LEFT) == []
+
+
+@pytest.mark.parametrize("query", ["namespaces/drop-namespace-elements", "history/forget"])
+def test_large_elements_go_fewer_at_a_time(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    limits: list[int] = []
+    run = NamespaceTransaction.run
+
+    def run_few(transaction: NamespaceTransaction, asked: str, /, **parameters: Any) -> Any:
+        if asked == query:
+            limits.append(parameters["limit"])
+            if limits[-1] > 200:
+                raise TooLargeError("this is too large for one transaction")
+        return run(transaction, asked, **parameters)
+
+    fill(graph)
+    monkeypatch.setattr(NamespaceTransaction, "run", run_few)
+    if query == "history/forget":
+        assert graph.purge() > 0
+        assert limits == [10000, 2500, 625, 156, 156]
+        limits.clear()
+    graph.drop_namespace(graph.namespace)
+    assert limits[:4] == [10000, 2500, 625, 156]
     assert graph.query(LEFT) == []
 
 
