@@ -154,6 +154,7 @@ def write_private(path: Path, text: str | bytes) -> None:
     except BaseException:
         Path(unfinished).unlink(missing_ok=True)
         raise
+    flush_folder(path.parent)
 
 
 def flush_folder(folder: Path) -> None:

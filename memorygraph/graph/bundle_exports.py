@@ -37,6 +37,7 @@ from memorygraph.graph.bundles import (
     to_line,
 )
 from memorygraph.graph.namespace import Namespace
+from memorygraph.home import flush_folder
 from memorygraph.json_text import parse_stored_json
 
 LINES_PER_PROGRESS = 1000
@@ -60,7 +61,10 @@ def export_bundle_file(namespace: Namespace, path: Path, progress: Callable[[int
                 progress(begun.nodes + begun.relationships)
             with _ToldFile(raw, progress) as file:
                 report = export_bundle(namespace, file, begun)
+                file.flush()
+                os.fsync(file.fileno())
         partial.replace(path)
+        flush_folder(path.parent)
     report.began_again = report.began_again or why
     return report
 

@@ -108,11 +108,15 @@ class Spool:
         # ASCII only: a model can say half of a surrogate pair, which UTF-8 cannot.
         line = json.dumps(record, default=str).encode("ascii") + b"\n"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(line)
-            stream.flush()
-            if durable:
-                os.fsync(stream.fileno())
+        try:
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(line)
+                stream.flush()
+                if durable:
+                    os.fsync(stream.fileno())
+        except BaseException:  # a full disk, above all
+            draft.unlink(missing_ok=True)
+            raise
         return draft
 
     def waiting(self) -> list[Path]:

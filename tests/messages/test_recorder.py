@@ -36,6 +36,7 @@ from memorygraph.messages.record import record
 from memorygraph.messages.recorder import Recorder, RecordWarning
 from memorygraph.messages.spool import Spool
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.full_disk import max_file_bytes
 
 KEY = "sk-canary-7f3a9c"
 HI: Any = [{"role": "user", "content": "Hi"}]
@@ -202,6 +203,14 @@ def test_another_process_writes_what_a_former_one_left(connection: Connection, n
     recorder.record(call_of(namespace, "new"))
     assert recorder.waiting == 0
     assert answers(connection, namespace) == ["re left 0", "re left 1", "re left 2", "re new"]
+
+
+def test_a_record_that_a_full_disk_refuses_leaves_nothing(tmp_path: Path) -> None:
+    spool = Spool("full", tmp_path)
+    for keep in (spool.add, spool.send):
+        with max_file_bytes(20), pytest.raises(OSError, match="too large"):
+            keep(call_of("full", "a long question").as_dict())
+    assert list(spool.folder.iterdir()) == []
 
 
 def test_a_spool_that_cannot_be_listed_is_not_an_empty_one(tmp_path: Path) -> None:

@@ -120,5 +120,7 @@ def append_line(path: Path, line: bytes) -> None:
             else:
                 line = b"\n" + line
         stream.seek(0, os.SEEK_END)
-        stream.write(line)
+        rest = memoryview(line)
+        while rest:  # a disk that is nearly full takes a part of it, and refuses the rest
+            rest = rest[stream.write(rest) :]
         os.fsync(stream.fileno())

@@ -25,6 +25,7 @@ from memorygraph.runtime.memories import ImportedMemory, MemoryFailure, open_mem
 from memorygraph.runtime.memories import graph as graph_memory
 from memorygraph.runtime.memories.jsonl import read_envelopes
 from memorygraph.runtime.permissions import Permissions, Refused
+from tests.full_disk import max_file_bytes
 from tests.memory.recalling import learn
 
 FACTS: list[dict[str, Any]] = [
@@ -287,6 +288,14 @@ class TestJsonLines:
         path.write_bytes(path.read_bytes()[:-10])
         call(memory, "add", FACTS[1])
         assert texts(memory) == [FACTS[1]["text"], FACTS[0]["text"]]
+
+    def test_a_record_that_a_full_disk_takes_a_part_of_is_refused(self, memory: ImportedMemory, path: Path) -> None:
+        call(memory, "add", FACTS[0])
+        with max_file_bytes(path.stat().st_size + 60), pytest.raises(MemoryFailure, match="too large"):
+            call(memory, "add", FACTS[1])
+        assert texts(memory) == [FACTS[0]["text"]]
+        call(memory, "add", FACTS[2])
+        assert texts(memory) == [FACTS[2]["text"], FACTS[0]["text"]]
 
     def test_a_file_that_is_all_torn(self, memory: ImportedMemory, path: Path) -> None:
         call(memory, "add", FACTS[1])
