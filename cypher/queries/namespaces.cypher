@@ -85,8 +85,16 @@ DETACH DELETE namespace
 CREATE (record:Namespace)
 SET record = kept;
 
+// name: drop-loads
+// Delete some of the records of a namespace's loads: a long life has hundreds of thousands. Parameters: namespace, limit.
+MATCH (load:Load {namespace: $namespace})
+WHERE load.id IS NOT NULL
+WITH load LIMIT $limit
+DETACH DELETE load
+RETURN count(load) AS deleted;
+
 // name: drop-namespace-records
-// Delete the namespace itself, its loads and its checkpoints. Parameters: namespace.
+// Delete the namespace itself, its checkpoints, and the loads that are left. Parameters: namespace.
 MATCH (namespace:Namespace {name: $namespace})
 CALL () {
   MATCH (load:Load {namespace: $namespace}) WHERE load.id IS NOT NULL

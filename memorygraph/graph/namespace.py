@@ -329,6 +329,9 @@ def drop_namespace(namespace: Namespace) -> None:
         if not deleted:
             transaction.run("namespaces/renew-record")  # waits for what others begin in the namespace at this moment
             deleted = drop_other_parts(transaction, min(limit, OTHERS_PER_TRANSACTION))
+        if not deleted:
+            [row] = transaction.run("namespaces/drop-loads", limit=limit)
+            deleted = int(row["deleted"])
         if not deleted:  # the transaction holds the namespace's locks: nothing is left
             transaction.run("namespaces/drop-namespace-records")
         return deleted
