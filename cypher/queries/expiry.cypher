@@ -3,7 +3,8 @@
 
 // name: next
 // How many milliseconds are left until something expires: 0 or less where something has, or where a process was killed
-// while it removed what had; null where nothing expires. Parameters: namespace.
+// while it removed what had; null where nothing expires, and in a bundle whose import is not done, which is compared with its
+// file before anything of it goes. Parameters: namespace.
 CALL () {
   MATCH (forgetting:Forgetting {namespace: $namespace, id: 'expired '})
   RETURN datetime({epochMillis: 0}) AS time
@@ -23,7 +24,9 @@ CALL () {
   WHERE conversation.expires_at > datetime({epochMillis: 0})
   RETURN conversation.expires_at AS time ORDER BY conversation.namespace, time LIMIT 1
 }
-RETURN min(time).epochMillis - datetime.realtime().epochMillis AS milliseconds;
+WITH min(time).epochMillis - datetime.realtime().epochMillis AS milliseconds
+RETURN CASE WHEN EXISTS { MATCH (checkpoint:Checkpoint {namespace: $namespace}) WHERE checkpoint.program STARTS WITH 'bundle-' }
+            THEN null ELSE milliseconds END AS milliseconds;
 
 // name: due-conversations
 // Some of the conversations that have expired. Parameters: namespace, limit.

@@ -92,9 +92,8 @@ class Launch:
 
     def have_running(self, timeout_s: float) -> None:
         """Start the server unless it runs, and wait until it answers."""
-        until = time.monotonic() + timeout_s
         former = self.files.endpoints
-        if self.is_answering(former, until):
+        if self.is_answering(former, time.monotonic() + timeout_s):
             return
         # Here and not earlier: until this process had the lock, others could change the files.
         install(self.artifacts, self.progress)
@@ -102,6 +101,7 @@ class Launch:
         workspace.recover()
         self.files.prepare_password()
         self.files.prepare_certificate()
+        until = time.monotonic() + timeout_s  # a download, or the end of an earlier server, takes none of it
         for races_left in reversed(range(MAX_PORT_RACES)):
             try:
                 self.start(former, until)

@@ -471,6 +471,28 @@ def test_what_has_expired_since_an_export_goes_when_its_bundle_is_imported(
     assert twin.broken_invariants() == []
 
 
+def test_nothing_expires_in_a_bundle_until_its_import_is_done(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundle_imports, "LINES_PER_BATCH", 10)
+    plant(graph)
+    graph.expire("n", after=HOUR)
+    pass_time(graph)
+    monkeypatch.setattr(graph.connection, "before_use", None)
+    graph.export_bundle(tmp_path / "whole.bundle")
+    monkeypatch.setattr(bundle_imports, "verify_import", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        twin.import_bundle(tmp_path / "whole.bundle")
+    monkeypatch.undo()
+    monkeypatch.setattr(expiry, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(twin.connection, "before_use", ExpiryGate(clear_files))
+    assert twin.node("n").id == "n", "another client looks at what is there already"
+    twin.import_bundle(tmp_path / "whole.bundle")
+    with pytest.raises(NotFoundError):
+        twin.node("n")
+    assert twin.revisions(1)[0].language == "expire"
+
+
 def test_a_script_says_that_it_has_no_times(graph: MemoryGraph) -> None:
     plant(graph)
     graph.expire("n", after=HOUR)
