@@ -142,6 +142,21 @@ def test_a_fence_around_all_of_it_is_taken_away(mind: Mind, pace: Any, fence: st
     assert require_log(thought) == lines(BEGUN, "// one", "&a likes &b.")
 
 
+@pytest.mark.parametrize("last", ["&I has 3.", "&x = memory:1", "// hello", "@fan, stop", "stop"])
+def test_the_end_of_a_fence_ends_the_last_statement_too(mind: Mind, pace: Any, last: str) -> None:
+    mind.loads("context seen() { tl;dr /* all of it */ }")
+    thought = mind.thinks(pace(f"```\n// one\n{last}\n```\nThat was it!"))
+    step = thought.faculty("fan", stop=lambda: {"ok": True}).step()
+    assert (step.problems, step.warnings) == ((), ())
+    assert require_log(thought).partition(" >> ")[0] == lines(BEGUN, "// one", last)
+
+
+def test_what_is_no_statement_at_the_end_of_a_fence_goes_back(mind: Mind, pace: Any) -> None:
+    thought = mind.thinks(pace("```\n// one\n&a likes\n```"), "// that is all\n")
+    assert ["expected" in problem.message for problem in thought.step().problems] == [True]
+    assert require_log(thought) == lines(BEGUN, "// one", "  // that is all")
+
+
 def test_a_fence_in_the_middle_goes_back(mind: Mind, pace: Any) -> None:
     thought = mind.thinks(pace("&a likes &b.\n```pete\n&b likes &a.\n```"), "// without it\n")
     step = thought.step()
