@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memorygraph import ModelError
+from memorygraph import MemoryGraphError, ModelError
 from memorygraph.llm.completion import ToolCall
 from memorygraph.runtime.pete.replies import MAX_REPLY_CHARS, MAX_STATEMENT_CHARS
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request
@@ -99,6 +99,13 @@ def test_text_that_cannot_be_read_goes_back_so_many_times(mind: Mind) -> None:
     assert (thinking.ended, len(mind.asked)) == ("stuck", 4)
     assert [len(step.problems) for step in thinking.steps] == [4]
     assert thought.text == BEGUN
+
+
+def test_a_model_without_an_attempt_is_refused_before_anything_is_written(mind: Mind) -> None:
+    thought = mind.thinks()
+    with pytest.raises(MemoryGraphError, match="at least one attempt, and not 0"):
+        thought.step(attempts=0)
+    assert (thought.log, mind.asked) == (None, [])
 
 
 def test_who_is_never_understood_is_stuck_though_the_beginnings_are_kept(mind: Mind) -> None:
