@@ -458,7 +458,7 @@ def test_date_time() -> None:
     assert evaluate("dateTime(\"yyyy'T'yy''\" \"2024-03-01\")") == "2024T24'"
     assert evaluate("dateTime(\"h 'o''clock'\" \"2024-03-01T09:05:00\")") == "9 o'clock"
     assert evaluate("dateTime(\"''yy 'of ''24'\" \"2024-03-01\")") == "'24 of '24"
-    assert evaluate("dateTime(\"yyyy 'at\" \"2024-03-01\")") == "2024 at"
+    assert evaluate('dateTime("yyyy \'at" "2024-03-01")') == "2024 at"
     assert evaluate('dateTime("dd.MM.yy \'at\' H:mm" "2024-03-01T09:05:00")') == "01.03.24 at 9:05"
     local = datetime.fromtimestamp(1_700_000_000).astimezone()
     assert evaluate("dateTime(undefined 1700000000000)") == local.isoformat(timespec="seconds")
