@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -197,17 +197,20 @@ def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -
         raise ScriptError(missing)
     texts = {name: render_value(value) for name, value in values.items()}
 
-    def fill(part: Any) -> Any:
+    def fill(part: Any, written: Collection[str]) -> Any:
         if isinstance(part, str):
-            return PLACEHOLDER.sub(lambda match: texts[match[1]], part)
+            return PLACEHOLDER.sub(lambda match: texts[match[1]] if match[1] in written else match[0], part)
+        if isinstance(part, syntax.Text | syntax.Template):
+            # A text can read like a placeholder where the source has none: `$\{name}` is an escape.
+            written = set(PLACEHOLDER.findall(source.text[slice(*part.span)]))
         if isinstance(part, syntax.ConvoSyntax):
             names = (field.name for field in dataclasses.fields(part) if field.name != "span")
-            return dataclasses.replace(part, **{name: fill(getattr(part, name)) for name in names})
+            return dataclasses.replace(part, **{name: fill(getattr(part, name), written) for name in names})
         if isinstance(part, tuple):
-            return tuple(fill(item) for item in part)
+            return tuple(fill(item, written) for item in part)
         return part
 
-    return dataclasses.replace(program, conversation=fill(program.conversation))
+    return dataclasses.replace(program, conversation=fill(program.conversation, texts))
 
 
 @dataclass(frozen=True)

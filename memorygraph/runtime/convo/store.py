@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import operator
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -324,8 +323,8 @@ def find_run(namespace: Namespace, id_: str) -> StoredConvoRun:
     [row] = rows
     if row["language"] != "convo":
         raise MemoryGraphError(f"the run `{id_}` is one of {row['language']}, and cannot be resumed")
-    states = chain((parse_stored_json(state) for state in row["states"]), Journal(id_).read())
-    steps = [ConvoStep.from_dict(state) for state in merge_states(states)]
+    states = choose_states(map(parse_stored_json, row["states"]), merge_states(Journal(id_).read()))
+    steps = [ConvoStep.from_dict(state) for state in states]
     given = parse_stored_json(row["input"]) if row["input"] is not None else None
     return StoredConvoRun(id_, row["status"], row["program_hash"], given, steps)
 
@@ -345,6 +344,25 @@ def merge_states(states: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         elif key in latest:
             latest[key].setdefault("calls", []).append(state["call"])
     return [*latest.values()]
+
+
+def choose_states(stored: Iterable[dict[str, Any]], journaled: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Choose between the states in the database and in the journal: of each step the one that is further along.
+
+    The database is ahead where the journal could not be written any more, or where the run went on elsewhere.
+    """
+    chosen = {(state["branch"], state["index"]): state for state in stored}
+    for state in journaled:
+        known = chosen.get((state["branch"], state["index"]), state)
+        if known["node"] != state["node"] or measure_progress(state) >= measure_progress(known):
+            chosen[state["branch"], state["index"]] = state
+    return [*chosen.values()]
+
+
+def measure_progress(state: Mapping[str, Any]) -> tuple[int, ...]:
+    """Measure how far a step has come; what is done last counts first."""
+    done = [bool(state.get(name)) for name in ("completed", "answered", "tool", "begun")]
+    return (*done, len(state.get("calls") or ()))
 
 
 def write_state(step: ConvoStep) -> str:

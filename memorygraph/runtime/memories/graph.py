@@ -213,13 +213,22 @@ def candidate_names(record: Mapping[str, Any]) -> Iterator[str]:
 
 def read_envelope(row: dict[str, Any]) -> dict[str, Any]:
     """Read a node as a record in its envelope."""
-    match = RECORD_ID.fullmatch(row["id"])
+    added = read_time_of_id(row["id"])
     record: Any = dict(row)
-    if match:
+    if added:
         try:
             value = parse_stored_json(row["data"])
         except ValueError:
             value = None
         record = value if isinstance(value, dict) else record
-    at = format_timestamp(datetime.strptime(match[1], TIME_FORMAT).replace(tzinfo=UTC)) if match else None
+    at = format_timestamp(added) if added else None
     return {"id": row["id"], "created_at": at, "updated_at": at, "record": record}
+
+
+def read_time_of_id(identifier: str) -> datetime | None:
+    """Read when a program added a record from the id; None for any other node, also where its id only looks so."""
+    match = RECORD_ID.fullmatch(identifier)
+    try:
+        return datetime.strptime(match[1], TIME_FORMAT).replace(tzinfo=UTC) if match else None
+    except ValueError:  # a program, or a model, may write any id
+        return None

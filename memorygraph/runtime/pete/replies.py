@@ -80,6 +80,8 @@ class ReplyReader:
         if not self._stopped and self._received > MAX_REPLY_CHARS:
             self.warn(TOO_LONG)
             return False
+        if self._unwrapper.ended and not self._stopped:
+            self.keep(self._reader.finish())
         if self._stopped or self._unwrapper.ended:
             return False
         if self._reader.problem is None and self._fed - self._length > MAX_STATEMENT_CHARS:

@@ -151,10 +151,12 @@ class Thought:
         goes back to the model, which has `attempts` tries.
 
         Raises:
-            MemoryGraphError: the log is closed.
+            MemoryGraphError: the log is closed, or there are no attempts.
             ModelError: no model is configured, or its endpoint failed.
             ConflictError: other writers have opened or closed contexts while the model was writing.
         """
+        if attempts < 1:
+            raise MemoryGraphError(f"a model has at least one attempt, and not {attempts}")
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         settled = self._prepare()
         with open_model(model or self._model) as asked:

@@ -330,6 +330,13 @@ def test_errors_say_what_is_wrong(code: str, message: str) -> None:
     assert message in failure(f"> do\n{code}\n").message
 
 
+@pytest.mark.parametrize("name", ["encodeURI", "encodeURIComponent"])
+def test_half_a_character_has_no_place_in_an_address(name: str) -> None:
+    problem = failure(f"> do\n{name}(said)\n", {"said": "x\ud83d"})
+    assert (problem.line, problem.code) == (2, "encoding")
+    assert f"`{name}` takes a text of whole characters" in problem.message
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
@@ -449,6 +456,9 @@ def test_date_time() -> None:
     assert evaluate('dateTime("MMMM do, y" "2024-03-14")') == "March 14th, 2024"
     assert evaluate("today()") in {evaluate('dateTime("yyyy-MM-dd")'), evaluate("today()")}
     assert evaluate("dateTime(\"yyyy'T'yy''\" \"2024-03-01\")") == "2024T24'"
+    assert evaluate("dateTime(\"h 'o''clock'\" \"2024-03-01T09:05:00\")") == "9 o'clock"
+    assert evaluate("dateTime(\"''yy 'of ''24'\" \"2024-03-01\")") == "'24 of '24"
+    assert evaluate('dateTime("yyyy \'at" "2024-03-01")') == "2024 at"
     assert evaluate('dateTime("dd.MM.yy \'at\' H:mm" "2024-03-01T09:05:00")') == "01.03.24 at 9:05"
     local = datetime.fromtimestamp(1_700_000_000).astimezone()
     assert evaluate("dateTime(undefined 1700000000000)") == local.isoformat(timespec="seconds")

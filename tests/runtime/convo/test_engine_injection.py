@@ -121,6 +121,13 @@ def test_placeholders_in_tags_are_filled_in() -> None:
     assert result.text.startswith(f"> do\nword='known'\n\n{tags}")
 
 
+@pytest.mark.parametrize("values", [{}, {"name": "Ada"}])
+@pytest.mark.parametrize("text", [r'"$\{name}"', r"'$\{name}'", "'{{\"${\"}}name}'"])
+def test_what_only_reads_as_a_placeholder_is_a_text(text: str, values: dict[str, str]) -> None:
+    source = f"> user\nhello\n> node a\n  > f(x: string) -> (add(x {text}))\n> goto a"
+    assert convo_graph(source, **values) == "hello${name}"
+
+
 @pytest.mark.parametrize("said", [*HOSTILE, "= evil()", " == evil()"])
 def test_what_is_filled_into_a_tag_stays_in_the_line_of_the_tag(said: str) -> None:
     with scripted("ok"):

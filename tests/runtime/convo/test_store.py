@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -21,7 +21,7 @@ from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.runtime.convo.steps import ConvoStep, ModelCall
-from memorygraph.runtime.convo.store import find_run
+from memorygraph.runtime.convo.store import choose_states, find_run
 from memorygraph.scripted.replies import Failure, Request
 from tests.conftest import EXAMPLES, empty_namespace
 from tests.examples import mostly_slow
@@ -354,6 +354,74 @@ def test_each_complete_call_of_a_step_is_known_though_the_run_is_interrupted(gra
         result = graph.convo(LOOP, resume="last").run()
     assert result.value == [f"rated Rate {number}" for number in range(9)]
     assert [request.prompt for request in model.requests] == [f"Rate {number}" for number in range(9)]
+
+
+def rate_until(
+    graph: MemoryGraph, calls: int, then: Callable[[ConvoStep], None] = lambda _: None, **options: Any
+) -> None:
+    """Run the loop until it has made some calls of a model, where its user stops it; `then` hears of each."""
+
+    def count(step: ConvoStep, _call: ModelCall) -> None:
+        then(step)
+        if len(step.calls) == calls:
+            raise KeyboardInterrupt
+
+    controller = graph.convo(LOOP, **options)
+    controller.on("called", count)
+    with pytest.raises(KeyboardInterrupt):
+        controller.run()
+
+
+def test_a_run_that_went_on_elsewhere_repeats_nothing_where_it_began(
+    graph: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted(lambda request: f"rated {request.prompt}") as model:
+        rate_until(graph, 3, input=list(range(9)))
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setenv("MEMORYGRAPH_HOME", str(tmp_path / "elsewhere"))
+            rate_until(graph, 7, resume="last")
+        result = graph.convo(LOOP, resume="last").run()
+    assert result.value == [f"rated Rate {number}" for number in range(9)]
+    assert [request.prompt for request in model.requests] == [f"Rate {number}" for number in range(9)]
+
+
+def test_a_run_whose_journal_found_no_room_any_more_repeats_nothing(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with scripted(lambda request: f"rated {request.prompt}") as model:
+        with monkeypatch.context() as full:
+
+            def fill_disk(step: ConvoStep) -> None:
+                if len(step.calls) == 3:
+                    full.setattr(Journal, "append", lambda *_: False)
+
+            rate_until(graph, 7, fill_disk, input=list(range(9)))
+        assert len([*Journal(graph.runs(1)[0].id).read()]) == 3
+        result = graph.convo(LOOP, resume="last").run()
+    assert result.value == [f"rated Rate {number}" for number in range(9)]
+    assert [request.prompt for request in model.requests] == [f"Rate {number}" for number in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("stored", "journaled", "journal_counts"),
+    [
+        ({"calls": [1]}, {"calls": [1, 2]}, True),
+        ({"calls": [1, 2]}, {"calls": [1]}, False),
+        ({"begun": True}, {"calls": [1, 2]}, False),
+        ({"tool": {"name": "f"}}, {"begun": True, "calls": [1]}, False),
+        ({"answered": True}, {"begun": True, "tool": {"name": "f"}}, False),
+        ({"completed": True}, {"begun": True, "tool": {"name": "f"}, "answered": True}, False),
+        ({"completed": True}, {"completed": True, "output": "corrected"}, True),
+        ({"completed": True}, {"node": "elsewhere"}, True),
+    ],
+)
+def test_of_each_step_the_state_counts_that_is_further_along(
+    stored: dict[str, Any], journaled: dict[str, Any], journal_counts: bool
+) -> None:
+    known, noted, other = (
+        {"branch": "", "index": 1, "node": "a"} | state for state in (stored, journaled, {"index": 2})
+    )
+    assert choose_states([known], [noted, other]) == [noted if journal_counts else known, other]
 
 
 FORK = """

@@ -480,6 +480,15 @@ class TestGraph:
         record = {"id": "ada", "name": "Ada", "data": "wrote all of it"}
         assert found == {"id": "ada", "created_at": None, "updated_at": None, "record": record}
 
+    @pytest.mark.parametrize("at", ["20269999T000000000000Z", "00000101T000000000000Z", "20260229T000000000000Z"])
+    def test_an_id_whose_time_is_none_is_that_of_any_node(self, memory: ImportedMemory, at: str) -> None:
+        kept = call(memory, "add", FACTS[0])
+        record = {"id": f"record-{at}-ab", "name": "Ada", "data": '{"kind": "fact"}'}
+        call(memory, "add", record)
+        untimed = {"id": record["id"], "created_at": None, "updated_at": None, "record": record}
+        found = {envelope["id"]: envelope for envelope in call(memory, "query")}
+        assert found == {kept["id"]: kept, record["id"]: untimed}
+
     def test_a_node_without_an_id_gets_one(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         added = call(memory, "add", {"name": "Ada", "data": "wrote it"})
         assert graph.node(added["id"]).data == "wrote it"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memorygraph import ModelError
+from memorygraph import MemoryGraphError, ModelError
 from memorygraph.llm.completion import ToolCall
 from memorygraph.runtime.pete.replies import MAX_REPLY_CHARS, MAX_STATEMENT_CHARS
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request
@@ -101,6 +101,13 @@ def test_text_that_cannot_be_read_goes_back_so_many_times(mind: Mind) -> None:
     assert thought.text == BEGUN
 
 
+def test_a_model_without_an_attempt_is_refused_before_anything_is_written(mind: Mind) -> None:
+    thought = mind.thinks()
+    with pytest.raises(MemoryGraphError, match="at least one attempt, and not 0"):
+        thought.step(attempts=0)
+    assert (thought.log, mind.asked) == (None, [])
+
+
 def test_who_is_never_understood_is_stuck_though_the_beginnings_are_kept(mind: Mind) -> None:
     thought = mind.thinks(*["// so far\n&a likes"] * 9)
     thinking = thought.run(attempts=2)
@@ -140,6 +147,21 @@ def test_a_fence_around_all_of_it_is_taken_away(mind: Mind, pace: Any, fence: st
     step = thought.step()
     assert step.problems == ()
     assert require_log(thought) == lines(BEGUN, "// one", "&a likes &b.")
+
+
+@pytest.mark.parametrize("last", ["&I has 3.", "&x = memory:1", "// hello", "@fan, stop", "stop"])
+def test_the_end_of_a_fence_ends_the_last_statement_too(mind: Mind, pace: Any, last: str) -> None:
+    mind.loads("context seen() { tl;dr /* all of it */ }")
+    thought = mind.thinks(pace(f"```\n// one\n{last}\n```\nThat was it!"))
+    step = thought.faculty("fan", stop=lambda: {"ok": True}).step()
+    assert (step.problems, step.warnings) == ((), ())
+    assert require_log(thought).partition(" >> ")[0] == lines(BEGUN, "// one", last)
+
+
+def test_what_is_no_statement_at_the_end_of_a_fence_goes_back(mind: Mind, pace: Any) -> None:
+    thought = mind.thinks(pace("```\n// one\n&a likes\n```"), "// that is all\n")
+    assert ["expected" in problem.message for problem in thought.step().problems] == [True]
+    assert require_log(thought) == lines(BEGUN, "// one", "  // that is all")
 
 
 def test_a_fence_in_the_middle_goes_back(mind: Mind, pace: Any) -> None:

@@ -124,7 +124,8 @@ DATE_FIELDS: dict[str, Callable[[datetime], str]] = {
     "xxx": lambda at: f"{at:%z}"[:3] + ":" + f"{at:%z}"[3:5],
 }
 # A run of one letter is a field as a whole; an `o` after it asks for an ordinal number.
-DATE_FIELD = re.compile(r"'([^']*)'|([A-Za-z])\2*o?")
+# `''` is an apostrophe, also in a text in apostrophes, which goes to the end where nothing closes it.
+DATE_FIELD = re.compile(r"''|'((?:''|[^'])+)'?|([A-Za-z])\2*o?")
 
 
 def ordinal(number: int) -> str:
@@ -149,9 +150,13 @@ def format_date_time(layout: Any = UNDEFINED, at: Any = UNDEFINED) -> str:
     layout = require_text(layout, "the layout of a time")
     if not all(found[0][0] == "'" or found[0] in DATE_FIELDS for found in DATE_FIELD.finditer(layout)):
         return moment.isoformat(timespec="seconds")
-    return DATE_FIELD.sub(
-        lambda found: found[1] or "'" if found[0][0] == "'" else DATE_FIELDS[found[0]](moment), layout
-    )
+
+    def write_field(found: re.Match[str]) -> str:
+        if found[0].startswith("'"):
+            return (found[1] or "''").replace("''", "'")
+        return DATE_FIELDS[found[0]](moment)
+
+    return DATE_FIELD.sub(write_field, layout)
 
 
 def read_time(at: Any) -> datetime:

@@ -8,6 +8,7 @@ import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import chain, count, repeat
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +16,7 @@ from urllib.parse import quote
 import regex
 
 from memorygraph.context.rendering import compact
+from memorygraph.json_text import HALF_CHARACTER
 from memorygraph.limits import active_budget
 from memorygraph.runtime.convo.builtins.registry import builtin
 from memorygraph.runtime.convo.types import BASIC, MISMATCH, ArrayOf, Struct, to_integer, type_of
@@ -52,8 +54,18 @@ builtin("md")(lambda *values: join_texts(map(render_value, values)))
 
 # What these functions of JavaScript leave as it is, beside letters and digits.
 URI_MARKS = "-_.!~*'()"
-builtin("encodeURIComponent")(lambda value="": quote(render_value(value), safe=URI_MARKS))
-builtin("encodeURI")(lambda value="": quote(render_value(value), safe=f";,/?:@&=+$#{URI_MARKS}"))
+
+
+def encode_for_uri(name: str, safe: str, value: Any = "") -> str:
+    """Encode a text for an address, as the function of this name does, which leaves the `safe` characters."""
+    text = render_value(value)
+    if HALF_CHARACTER.search(text):
+        raise ValueProblem(f"`{name}` takes a text of whole characters, and this holds half of one", "encoding")
+    return quote(text, safe=safe)
+
+
+builtin("encodeURIComponent")(partial(encode_for_uri, "encodeURIComponent", URI_MARKS))
+builtin("encodeURI")(partial(encode_for_uri, "encodeURI", f";,/?:@&=+$#{URI_MARKS}"))
 
 
 @builtin("toJsonScheme")
