@@ -231,6 +231,16 @@ x
     assert "kept as run" in finished.stderr
 
 
+def test_a_session_lives_on_after_entries_that_are_wrong() -> None:
+    typed = 'x = 5\n3 = 4\nfor y in [x] < 2k { }\ngenerate({ input: "Go" zzz: 1 }) { return { a int } }\nx\n'
+    finished = memorygraph("repl", "--mock", stdin=typed)
+    assert (finished.returncode, finished.stdout.strip()) == (0, "5")
+    assert "<session>:1:1: only a variable or a member of an object can be assigned" in finished.stderr
+    assert "<session>:1:16: a `for` takes at most a whole number of items" in finished.stderr
+    assert "<session>:1:24: `generate` has no option `zzz`" in finished.stderr
+    assert "no type is called `int`; write `number`" in finished.stderr
+
+
 def test_an_entry_whose_source_fails_in_a_later_one_is_shown_where_it_stands() -> None:
     typed = (
         'import llm M from "openai://m"\nmodel M\nseen = { question: "?" }\nuse seen.answer\n'
