@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.replies import Failure, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, memorygraph
 
@@ -128,6 +128,14 @@ def test_a_pretty_trace_says_where_a_summary_is_a_copy(tmp_path: Path, endpoint:
     with endpoint('{"text": "A"}'):
         finished = memorygraph("run", str(tmp_path / "seen.as"), *INPUT, "--trace", "pretty")
     assert "JSON-safe copy of the list; no model summarized it" in finished.stderr
+
+
+def test_a_step_whose_reply_was_cut_is_shown_with_a_warning(tmp_path: Path, endpoint: Endpoint) -> None:
+    (tmp_path / "tell.convo").write_text("> node a\n> user\nTell\n> nodeEnd\n> goto a")
+    with endpoint(Reply("It begins", finish_reason="length")):
+        finished = memorygraph("run", str(tmp_path / "tell.convo"), "--model", "m")
+    assert (finished.returncode, finished.stdout) == (0, "It begins\n")
+    assert "\n    warning: the model's reply (inference) was cut at its limit of tokens" in finished.stderr
 
 
 def test_quiet_prints_the_value_only(script: str) -> None:
