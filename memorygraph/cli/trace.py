@@ -22,7 +22,8 @@ MAX_SHOWN = 200  # characters of a value
 def summarize_step(data: dict[str, Any]) -> str:
     """Summarize a step of a node graph."""
     route = f" → {(data['route'] or {}).get('target') or 'exit'}" if data["completed"] else ""
-    return f"{data['node']}{route}: {summarize_result({**data, 'result': data['output']})}"
+    result = f"{data['node']}{route}: {summarize_result({**data, 'result': data['output']})}"
+    return "\n".join([result, *(f"    warning: {warning}" for warning in data["warnings"])])
 
 
 def summarize_use(data: dict[str, Any]) -> str:

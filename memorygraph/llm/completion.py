@@ -82,6 +82,11 @@ class Completion:
     parameters: Mapping[str, Any] = field(default_factory=dict)  # the request without its messages
     raw: Mapping[str, Any] = field(default_factory=dict)  # the endpoint's own document
 
+    @property
+    def was_cut(self) -> bool:
+        """Whether the model had no room to end its answer."""
+        return self.finish_reason == "length"
+
     def message(self) -> dict[str, Any]:
         """Return the answer as the assistant's message that continues the conversation."""
         message: dict[str, Any] = {"role": "assistant", "content": self.content}

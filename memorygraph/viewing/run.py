@@ -102,4 +102,5 @@ def show_visit(number: int, data: dict[str, Any]) -> ShownStep:
     route = data.get("route")
     went = [f"goes to {route['target'] or 'the exit'}, by {route['why']}"] if route else []
     branch = [f"branch {data['branch']}"] if data.get("branch") else []
-    return ShownStep(number, "step", data["node"], tuple(values), (*branch, *went), failed=bool(data.get("error")))
+    notes = (*branch, *went, *data.get("warnings", ()))
+    return ShownStep(number, "step", data["node"], tuple(values), notes, failed=bool(data.get("error")))

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.replies import Failure, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, memorygraph
 
@@ -130,6 +130,14 @@ def test_a_pretty_trace_says_where_a_summary_is_a_copy(tmp_path: Path, endpoint:
     assert "JSON-safe copy of the list; no model summarized it" in finished.stderr
 
 
+def test_a_step_whose_reply_was_cut_is_shown_with_a_warning(tmp_path: Path, endpoint: Endpoint) -> None:
+    (tmp_path / "tell.convo").write_text("> node a\n> user\nTell\n> nodeEnd\n> goto a")
+    with endpoint(Reply("It begins", finish_reason="length")):
+        finished = memorygraph("run", str(tmp_path / "tell.convo"), "--model", "m")
+    assert (finished.returncode, finished.stdout) == (0, "It begins\n")
+    assert "\n    warning: the model's reply (inference) was cut at its limit of tokens" in finished.stderr
+
+
 def test_quiet_prints_the_value_only(script: str) -> None:
     finished = memorygraph("run", script, *INPUT, "--mock", "--quiet")
     assert (json.loads(finished.stdout), finished.stderr) == ({"text": ""}, "")
@@ -229,6 +237,16 @@ x
     assert "the llm `M`" in finished.stdout
     assert "there is no command :nonsense" in finished.stderr
     assert "kept as run" in finished.stderr
+
+
+def test_a_session_lives_on_after_entries_that_are_wrong() -> None:
+    typed = 'x = 5\n3 = 4\nfor y in [x] < 2k { }\ngenerate({ input: "Go" zzz: 1 }) { return { a int } }\nx\n'
+    finished = memorygraph("repl", "--mock", stdin=typed)
+    assert (finished.returncode, finished.stdout.strip()) == (0, "5")
+    assert "<session>:1:1: only a variable or a member of an object can be assigned" in finished.stderr
+    assert "<session>:1:16: a `for` takes at most a whole number of items" in finished.stderr
+    assert "<session>:1:24: `generate` has no option `zzz`" in finished.stderr
+    assert "no type is called `int`; write `number`" in finished.stderr
 
 
 def test_an_entry_whose_source_fails_in_a_later_one_is_shown_where_it_stands() -> None:

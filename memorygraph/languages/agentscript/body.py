@@ -157,7 +157,7 @@ class BodyChecks:
         if isinstance(target, syntax.Name):
             scope.assign(target.name, statement.value)
             return
-        leaked = capability(target.value, scope) if isinstance(target, syntax.Member) else None
+        leaked = capability(target, scope) if isinstance(target, syntax.Member) else None
         if not isinstance(target, syntax.Member):
             message = "only a variable or a member of an object can be assigned: name = …, or object.member = …"
             self._add("invalid-assignment-target", target.span, message)
@@ -226,6 +226,8 @@ class BodyChecks:
         values = _known_values(function.value if isinstance(function, syntax.Member) else function, scope)
         if not values:
             return
+        if method is not None and any(isinstance(value, syntax.Object) for value in values):
+            return  # whose fields may be functions, also those that are set elsewhere
         if method is None:
             self._add("not-callable", function.span, "this is a value, and cannot be called")
         elif not all(isinstance(value, syntax.List) for value in values):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
 from memorygraph.errors import Source, Span
@@ -22,12 +22,33 @@ _LEVELS = tuple({syntax.Block, *get_args(syntax.Expression)} - {*get_args(syntax
 
 def check_agentscript(statements: Sequence[syntax.Import | syntax.Agent], source: Source) -> list[Finding]:
     """Everything that can be found, in the order of the text; only what nests too deep is said alone."""
-    deep, numbers = _measured(statements)
+    return _collect(statements, _ProgramChecks(statements, source, {}).findings())
+
+
+def check_entry(
+    declared: Sequence[syntax.Import | syntax.Agent],
+    statements: Sequence[syntax.Statement],
+    source: Source,
+    scope: Scope,
+) -> list[Finding]:
+    """Everything that can be found in an entry of a session, as in a program; `scope` is what the session has.
+
+    What an entry declares replaces what the session has under that name.
+    """
+    checks = _ProgramChecks(declared, source, scope.bindings)
+    if declared:
+        return [one for one in _collect(declared, checks.findings()) if one.code not in ENTRY_CODES]
+    body = syntax.Block((*statements,))
+    return _collect([body], checks.statements(body, scope))
+
+
+def _collect(pieces: Sequence[syntax.AgentScriptSyntax], findings: Iterable[Finding]) -> list[Finding]:
+    """These findings in the order of the text, with the numbers that are too large; or only that it nests too deep."""
+    deep, numbers = _measured(pieces)
     if deep is not None:
         message = f"this is nested more than {MAX_NESTING} levels deep; name a part of it: `part = …`"
         return [Finding(message, "nesting-too-deep", Span(deep.end - 1, deep.end))]
-    checks = _ProgramChecks(statements, source)
-    return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
+    return sorted([*numbers, *findings], key=lambda finding: finding.span)
 
 
 def _measured(statements: Iterable[syntax.AgentScriptSyntax]) -> tuple[Span | None, list[Finding]]:
@@ -56,14 +77,22 @@ def _functions(agent: syntax.Agent) -> dict[str | None, syntax.Function]:
 
 
 class _ProgramChecks:
-    """The checks of imports, agents and functions, and of how they are called."""
+    """The checks of imports, agents and functions, and of how they are called.
 
-    def __init__(self, statements: Sequence[syntax.Import | syntax.Agent], source: Source) -> None:
+    `known` are those of other sources, by name; what the statements declare comes in their place.
+    """
+
+    def __init__(
+        self, statements: Sequence[syntax.Import | syntax.Agent], source: Source, known: Mapping[str, Binding]
+    ) -> None:
         self._source = source
         self._imports = [one for one in statements if isinstance(one, syntax.Import)]
         self._agents = [one for one in statements if isinstance(one, syntax.Agent)]
-        self._globals: dict[str, Binding] = {}
-        self._functions = {agent.name: _functions(agent) for agent in self._agents}
+        self._known = known
+        replaced = {one.name for one in statements}
+        self._globals = {name: one for name, one in known.items() if name not in replaced}
+        agents = [*(one for one in self._globals.values() if isinstance(one, syntax.Agent)), *self._agents]
+        self._functions = {agent.name: _functions(agent) for agent in agents}
 
     def findings(self) -> Iterator[Finding]:
         """All of them, in any order."""
@@ -72,6 +101,11 @@ class _ProgramChecks:
         yield from self._entry()
         for agent in self._agents:
             yield from self._agent(agent)
+
+    def statements(self, block: syntax.Block, scope: Scope) -> Iterator[Finding]:
+        """What is wrong in statements that stand in no function."""
+        function = syntax.Function("", main=False, parameters=(), body=block)
+        yield from BodyChecks(scope, self._functions).function(function)
 
     def _imported(self) -> Iterator[Finding]:
         for one in self._imports:
@@ -148,13 +182,18 @@ class _ProgramChecks:
             known = self._globals.get(name)
             if isinstance(known, syntax.Import):
                 message = f"the parameter `{name}` hides {KINDS[known.kind]} that is imported; give it another name"
-                yield Finding(message, "param-shadows-import", span, known.span)
+                yield Finding(message, "param-shadows-import", span, known.span if self._is_here(known) else None)
             if parameter.shape is not None and not (function.main and index == 0 and name == "input"):
                 message = "only the first parameter of a main func can have a shape, and it is called `input`"
                 yield Finding(message, "invalid-param-shape", parameter.shape.span)
 
     def _twice(self, code: str, one: Binding, first: Binding, message: str) -> Finding:
-        return Finding(f"`{one.name}` {message}", code, self._name_of(one), self._name_of(first))
+        place = self._name_of(first) if self._is_here(first) else None
+        return Finding(f"`{one.name}` {message}", code, self._name_of(one), place)
+
+    def _is_here(self, one: Binding) -> bool:
+        """Whether a binding stands in this source."""
+        return self._known.get(one.name) is not one
 
     def _name_of(self, one: Binding) -> Span:
         """Where the name of an import, agent or function stands; the whole of it where it has none."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 from memorygraph.errors import MAX_PROBLEMS, ScriptError, Source, Span
 from memorygraph.languages.agentscript import syntax
-from memorygraph.languages.agentscript.checks import check_agentscript
+from memorygraph.languages.agentscript.checks import check_agentscript, check_entry
 from memorygraph.languages.agentscript.errors import explain
-from memorygraph.languages.agentscript.names import GRAMMAR
+from memorygraph.languages.agentscript.names import GRAMMAR, Scope
 from memorygraph.languages.engine.findings import Finding, find_surrogates, locate_problems
 from memorygraph.languages.engine.machine import (
     Build,
@@ -43,10 +44,8 @@ def read_agentscript(text: str, file: str | None = None, *, strict: bool = False
     """A program, and everything that can be found wrong with it before it runs."""
     source = Source(text.removeprefix("\ufeff"), file)
     statements: tuple[syntax.Import | syntax.Agent, ...] = ()
-    if len(source.text) > MAX_CHARACTERS:
-        message = f"this program is too large; one has at most {MAX_CHARACTERS:,} characters"
-        findings = [Finding(f"{message}. Import large texts: import file", "program-too-large", Span(0, 1))]
-    else:
+    findings = find_too_large(source.text)
+    if not findings:
         findings = find_surrogates(source.text)
         result = MACHINE.read(source.text, "Program", BUILDS, whole=True)
         if isinstance(result, Read):
@@ -55,6 +54,14 @@ def read_agentscript(text: str, file: str | None = None, *, strict: bool = False
         else:
             findings = findings or find_syntax_errors(source, result)
     return syntax.AgentScriptProgram(source, statements, locate_problems(findings, source))
+
+
+def find_too_large(text: str) -> list[Finding]:
+    """Whether a text is longer than what is read."""
+    if len(text) <= MAX_CHARACTERS:
+        return []
+    message = f"this program is too large; one has at most {MAX_CHARACTERS:,} characters"
+    return [Finding(f"{message}. Import large texts: import file", "program-too-large", Span(0, 1))]
 
 
 def find_syntax_errors(source: Source, first: Stopped) -> list[Finding]:
@@ -189,22 +196,30 @@ BUILDS: Mapping[str, Build] = {
 }
 
 
-def read_entry(source: Source) -> list[syntax.Import | syntax.Agent] | list[syntax.Statement]:
-    """The imports and agents of an entry, or else its statements.
+def read_entry(source: Source, scope: Scope) -> tuple[list[syntax.Import | syntax.Agent], list[syntax.Statement]]:
+    """The imports and agents of an entry of a session, or else its statements; `scope` is what the session has.
 
-    >>> [type(piece).__name__ for piece in read_entry(Source("x = 1 x"))]
-    ['Assignment', 'ExpressionStatement']
+    >>> declared, statements = read_entry(Source("x = 1 x"), Scope({}))
+    >>> declared, [type(statement).__name__ for statement in statements]
+    ([], ['Assignment', 'ExpressionStatement'])
+
+    Raises:
+        ScriptError: something is wrong that can be found before it runs.
     """
     words = source.text.split(maxsplit=2)
     declares = len(words) > 1 and words[0] in _DECLARING and words[1][0] not in "=.(["
-    rule = "TopLevel" if declares else "Statement"
-    pieces = []
+    pieces: list[Any] = []
+    findings = find_too_large(source.text) or find_surrogates(source.text)
     position = MACHINE.layout_end(source.text, 0)
-    while position < len(source.text):
-        result = MACHINE.read(source.text, rule, BUILDS, position)
+    while position < len(source.text) and not findings:
+        result = MACHINE.read(source.text, "TopLevel" if declares else "Statement", BUILDS, position)
         if isinstance(result, Stopped):
-            finding = explain(source, result, position)
-            raise ScriptError([source.problem(finding.message, finding.code, finding.span)])
-        pieces.append(result.value)
-        position = result.end
-    return pieces
+            findings = [explain(source, result, position)]
+        else:
+            pieces.append(result.value)
+            position = result.end
+    declared, statements = (pieces, []) if declares else ([], pieces)
+    findings = findings or check_entry(declared, statements, source, scope)
+    if findings:
+        raise ScriptError([*locate_problems(findings, source)])
+    return declared, statements

@@ -189,16 +189,25 @@ class Generation:
             try:
                 result = structured.read_reply(completion.content or "", fields)
             except ReplyError as error:
-                record.attempts.append(Attempt(messages, completion, at, str(error)))
+                wrong = explain_cut(record.budget) if completion.was_cut else str(error)
+                record.attempts.append(Attempt(messages, completion, at, wrong))
                 if attempt == attempts:
+                    advice = "; give `generate` a larger `limit`, or ask for less" if completion.was_cut else ""
                     tries = count_of(attempts, "attempt")
-                    raise ModelError(f"no answer fits after {tries}: {error}") from error
-                said = error.value if isinstance(error, ShapeMismatch) else None
-                instruction = structured.repair_input(record.instruction, f"{error} at {record.place}", said)
+                    raise ModelError(f"no answer fits after {tries}: {wrong}{advice}") from error
+                advice = "; write less" if completion.was_cut else ""
+                said = error.value if isinstance(error, ShapeMismatch) and not completion.was_cut else None
+                instruction = structured.repair_input(record.instruction, f"{wrong} at {record.place}{advice}", said)
             else:
                 record.attempts.append(Attempt(messages, completion, at))
                 return result
         raise AssertionError("unreachable")
+
+
+def explain_cut(budget: Budget | None) -> str:
+    """Say that an answer was cut, and at which limit; without one in the program it is that of the endpoint."""
+    limit = f"its limit of {count_of(budget.limit, 'token')}" if budget else "the endpoint's limit"
+    return f"the model's answer was cut at {limit}"
 
 
 def build_generation(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from memorygraph.context.origins import copy_value
-from memorygraph.errors import Source
+from memorygraph.errors import MemoryGraphError, Source
+from memorygraph.languages.agentscript import syntax
+from memorygraph.languages.agentscript.names import Binding, Scope
 from memorygraph.languages.agentscript.reading import read_entry
-from memorygraph.languages.agentscript.syntax import Agent, Block, ExpressionStatement, Function, Import
 from memorygraph.limits import budget_of_run
 from memorygraph.runtime.agentscript.generation import Generation, Models
-from memorygraph.runtime.agentscript.interpreter import Interpreter
+from memorygraph.runtime.agentscript.interpreter import Interpreter, locate_error
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
 from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
@@ -45,9 +47,10 @@ class Session:
         self._store.begin({"language": "agentscript", "agent": NAME, "function": NAME})
         self._generation = Generation(self._models, self.trace, MAX_GENERATIONS, self._store.add)
         self._unit = Unit(Source(""), self.folder.resolve())
-        agent = AgentValue(NAME, Agent(NAME, main=True, configs=(), functions=()), self._unit)
+        agent = AgentValue(NAME, syntax.Agent(NAME, main=True, configs=(), functions=()), self._unit)
+        self._declared: dict[str, Binding] = {}
         self._bindings: dict[str, Any] = {}
-        function = Function(NAME, main=True, parameters=(), body=Block(()))
+        function = syntax.Function(NAME, main=True, parameters=(), body=syntax.Block(()))
         self.scope = BlockScope(Activation(agent, function, self._bindings, 1))
         self.execute('role "A helpful assistant" description "Answers in a session"')
 
@@ -60,7 +63,8 @@ class Session:
         """Execute what was typed, and return the values of the expressions that stand alone in it.
 
         Raises:
-            ScriptError: something in it is wrong. What stands before it is done.
+            ScriptError: something in it is wrong. Nothing is done where that is found before it runs; else what stands
+                before it is.
             ModelError: a model endpoint failed.
         """
         source = Source(text, "<session>")
@@ -69,19 +73,16 @@ class Session:
         scope = self.scope_of(source)
         values = []
         with budget.active():
-            for statement in read_entry(source):
-                if isinstance(statement, (Import, Agent)):
-                    self.declare(statement, source)
-                    continue
-                if isinstance(statement, ExpressionStatement):
+            declared, statements = read_entry(source, self.known_names())
+            self.declare(declared, source)
+            for statement in statements:
+                if isinstance(statement, syntax.ExpressionStatement):
                     value = interpreter.evaluate(statement.value, scope)
                 elif (returned := interpreter.execute(statement, scope)) is not None:
                     value = returned.value
                 else:
                     continue
-                if not isinstance(value, Capability):
-                    value = copy_value(require_data(value, "be shown"))
-                values.append(value)
+                values.append(show_data(value, statement, scope))
         return values
 
     def scope_of(self, source: Source) -> BlockScope:
@@ -90,11 +91,24 @@ class Session:
         agent = AgentValue(NAME, call.agent.agent, replace(self._unit, source=source))
         return self.scope.seen_by(replace(call, agent=agent))
 
-    def declare(self, piece: Import | Agent, source: Source) -> None:
-        """Add an import or an agent, in a unit of its own that knows its source, and all that was typed before."""
+    def known_names(self) -> Scope:
+        """What an entry is checked with: what was declared before it, and what the variables are now."""
+        scope = Scope(dict(self._declared), self.scope.configs)
+        scope.variables = {name: [kind_of(value)] for name, value in self.scope.variables.items()}
+        return scope
+
+    def declare(self, pieces: Sequence[syntax.Import | syntax.Agent], source: Source) -> None:
+        """Add imports and agents, in a unit of their own that knows its source, and all that was typed before.
+
+        They replace what has their names.
+        """
         unit = Unit(source, self._unit.folder, dict(self._unit.imports), dict(self._unit.agents))
-        self._loader.bind(unit, [piece])
+        for piece in pieces:
+            unit.imports.pop(piece.name, None)
+            unit.agents.pop(piece.name, None)
+        self._loader.bind(unit, pieces)
         self._unit.imports, self._unit.agents = unit.imports, unit.agents
+        self._declared.update({piece.name: piece for piece in pieces})
         self._bindings.update({**unit.imports, **unit.agents})
 
     def close(self) -> None:
@@ -102,3 +116,20 @@ class Session:
         self._store.end({"status": "done", "trace": self.trace.events})
         self._models.close()
         self._loader.close()
+
+
+def show_data(value: Any, statement: syntax.Statement, scope: BlockScope) -> Any:
+    """The value of a statement as it is shown: a copy of data, or a capability that stands alone."""
+    try:
+        return value if isinstance(value, Capability) else copy_value(require_data(value, "be shown"))
+    except MemoryGraphError as error:
+        raise locate_error(error, statement, scope) from error
+
+
+def kind_of(value: Any) -> syntax.Expression:
+    """An expression for the value of a variable, from which checks see what kind of value it is."""
+    if isinstance(value, Capability):
+        return syntax.Name(value.name)
+    if isinstance(value, list):
+        return syntax.List(())
+    return syntax.Object(()) if isinstance(value, dict) else syntax.Nothing()

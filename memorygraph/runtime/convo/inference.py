@@ -97,12 +97,13 @@ class Inference:
             if call.name not in tools:
                 raise GraphFailure(f"the model called `{call.name}`, which is not offered here", "unknown-tool")
             function = tools[call.name]
-            self.call(function, lambda: read_arguments(call.arguments, function, scene.evaluator), call.id)
+            cut = completion.was_cut
+            self.call(function, lambda: read_arguments(call.arguments, function, scene.evaluator, cut=cut), call.id)
             return
         if completion.refusal:
             raise ModelError(f"the model refuses: {completion.refusal}")
         said = completion.content or ""
-        step.output = said.strip() if reply_type is None else read_typed_reply(said, reply_type)
+        step.output = said.strip() if reply_type is None else read_typed_reply(completion, reply_type)
         step.messages = [*step.messages, TranscriptEntry("assistant", said)]
         name = next(
             (tag.partition(" ")[2].strip() for tag in (last.tags if last else ()) if tag.startswith("@assign ")), ""
@@ -166,9 +167,10 @@ class CodePrompts:
         key = f"{part} {self.counts[part]}"
         self.counts[part] += 1
         schema = None if type_ is None else reply_schema(type_.schema)
-        said = self.inference.branch.engine.ask(step, key, "prompt", sent, options, schema).content or ""
+        completion = self.inference.branch.engine.ask(step, key, "prompt", sent, options, schema)
+        said = completion.content or ""
         self.said += [*asked, {"role": "assistant", "content": said}]
-        return said.strip() if type_ is None else read_typed_reply(said, type_)
+        return said.strip() if type_ is None else read_typed_reply(completion, type_)
 
 
 def read_depth(written: object) -> int | None:
@@ -271,9 +273,12 @@ def tool_schema(function: syntax.FunctionMessage, evaluator: Evaluator) -> dict[
 
 
 def read_arguments(
-    given: str | Mapping[str, Any], function: syntax.FunctionMessage, evaluator: Evaluator
+    given: str | Mapping[str, Any], function: syntax.FunctionMessage, evaluator: Evaluator, *, cut: bool = False
 ) -> dict[str, Any]:
-    """Read the arguments that a model gives to a function, as its parameters' types; others are left out."""
+    """Read the arguments that a model gives to a function, as its parameters' types; others are left out.
+
+    Where the model's reply was cut, an error says so.
+    """
     signature = evaluator.signature(function)
     value: Any = given
     if isinstance(given, str):
@@ -281,7 +286,8 @@ def read_arguments(
             value = parse_json(given, strict=True) if given.strip() else {}
         except ValueError as error:
             shown = excerpt(given)
-            raise ReplyError(f"the arguments for `{function.name}` are not JSON: {error}: {shown}") from error
+            why = "were cut at the model's limit of tokens, and " if cut else ""
+            raise ReplyError(f"the arguments for `{function.name}` {why}are not JSON: {error}: {shown}") from error
     if not isinstance(value, Mapping):
         raise ReplyError(f"the arguments for `{function.name}` must be a JSON object, and are {name_kind(value)}")
     try:

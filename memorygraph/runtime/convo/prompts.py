@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.llm.completion import Completion
 from memorygraph.llm.structured import documents
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import TranscriptEntry
@@ -62,9 +63,9 @@ def reply_schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return object_with(WRAPPER_KEY, schema) if schema and schema.get("type") != "object" else schema
 
 
-def read_typed_reply(reply: str, type_: ConvoType) -> Any:
+def read_typed_reply(completion: Completion, type_: ConvoType) -> Any:
     """Read the value in a reply: as JSON, fenced or in prose, in an object with one key, or as a bare word."""
-    schema = type_.schema
+    reply, schema = completion.content or "", type_.schema
     readings: list[Any] = []
     # The likeliest reading comes first; text of several documents is read as the first of them.
     for document in islice(documents(reply, lists=True), 1):
@@ -81,7 +82,8 @@ def read_typed_reply(reply: str, type_: ConvoType) -> Any:
             problem = problem or error
     shown = reply.strip()
     shown = shown if len(shown) <= MAX_SHOWN_REPLY_CHARACTERS else shown[:MAX_SHOWN_REPLY_CHARACTERS] + "…"
-    raise GraphFailure(f"the model's reply does not have the wanted type: {problem} ({shown!r})", "json-output")
+    cut = " was cut at its limit of tokens, and" if completion.was_cut else ""
+    raise GraphFailure(f"the model's reply{cut} does not have the wanted type: {problem} ({shown!r})", "json-output")
 
 
 def read_object(reply: str) -> dict[str, Any]:

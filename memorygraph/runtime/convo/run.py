@@ -186,11 +186,11 @@ def all_steps(result: ConvoGraphResult) -> list[ConvoStep]:
 
 def step_event(step: ConvoStep) -> Event:
     """A step as an event of the trace."""
-    return {"kind": "step", "data": to_plain(step.as_dict())}
+    return {"kind": "step", "data": to_plain({**step.as_dict(), "warnings": step.warnings})}
 
 
 def step_summary(step: ConvoStep) -> dict[str, Any]:
     """The main facts of a step, as the result of a run lists them."""
     facts = {"index": step.index, "branch": step.branch, "node": step.node, "input": step.input, "output": step.output}
     taken = {"route": step.route and step.route.target, "why": step.route and step.route.why}
-    return dict(to_plain({**facts, **taken}))
+    return dict(to_plain({**facts, **taken, "warnings": step.warnings}))

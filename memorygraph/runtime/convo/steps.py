@@ -149,6 +149,13 @@ class ConvoStep(RunRecord):
     completed: bool = False  # the route is chosen
     start: GraphStart | Undefined = UNDEFINED  # what the run had before its first step, which keeps it
 
+    @property
+    def warnings(self) -> list[str]:
+        """What went on though it may not be whole: the replies that were cut."""
+        cut = [call.purpose for call in self.calls if call.completion.was_cut]
+        what = "was cut at its limit of tokens; raise `@maxTokens`, or ask for less"
+        return [f"the model's reply ({purpose}) {what}" for purpose in cut]
+
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ConvoStep:
         """Read a step that `as_dict` gave.

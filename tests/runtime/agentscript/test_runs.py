@@ -26,7 +26,7 @@ from memorygraph.library import NamedQuery, cypher_folder, read_blocks
 from memorygraph.runtime.agentscript.values import get_item
 from memorygraph.runtime.runs import RunWriter
 from memorygraph.runtime.values import ValueProblem
-from memorygraph.scripted.replies import BadJson, Failure
+from memorygraph.scripted.replies import BadJson, Failure, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 RECALLS = """
@@ -173,6 +173,44 @@ def test_the_tokens_of_a_generation_are_those_of_all_its_attempts(
         "MATCH (g:Generation {namespace: $namespace}) RETURN g.prompt_tokens AS read, g.completion_tokens AS written"
     )
     assert kept == {"read": 80, "written": 10}
+
+
+ASKS = """
+import llm M from "openai://m"
+main agent A {
+  model M role "A helper" description "Answers"
+  main func() { return generate({ input: "Answer" attempts: 2 LIMIT }) { return { text string } } }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "cut"),
+    [("limit: 5", "its limit of 5 tokens"), ("limit: 2k", "its limit of 2000 tokens"), ("", "the endpoint's limit")],
+)
+def test_the_user_and_the_model_hear_that_an_answer_was_cut(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, limit: str, cut: str
+) -> None:
+    replies = [Reply('{"inner": {"text": 1}, ', finish_reason="length"), Reply("", finish_reason="length")]
+    with ScriptedModel(replies) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        with pytest.raises(ModelError) as caught:
+            graph.run(ASKS.replace("LIMIT", limit))
+    wrong = f"the model's answer was cut at {cut}"
+    advice = "give `generate` a larger `limit`, or ask for less"
+    assert f"<script>:5:24: no answer fits after 2 attempts: {wrong}; {advice}\n" in str(caught.value)
+    assert f"Error:\n{wrong} at 5:24; write less\n" in model.requests[1].json["messages"][1]["content"]
+    assert "Previous output" not in model.requests[1].json["messages"][1]["content"]
+    [kept] = graph.query("MATCH (g:Generation {namespace: $namespace}) RETURN g.errors AS errors")
+    assert kept == {"errors": [wrong, wrong]}
+
+
+def test_an_answer_that_is_whole_is_taken_though_the_model_was_cut_after_it(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedModel([Reply('```json\n{"text": "Yes."}\n```\nThis is', finish_reason="length")]) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        assert graph.run(ASKS.replace("LIMIT", "limit: 5")).value == {"text": "Yes."}
 
 
 @pytest.mark.usefixtures("model")

@@ -37,6 +37,11 @@ x
         (tool("evil", n=1), "unknown-tool", "the model called `evil`, which is not offered here"),
         (Reply(tool_calls=(ToolCall("double", "{n:"),)), "tool", "not JSON"),
         (Reply(tool_calls=(ToolCall("double", "[1]"),)), "tool", "must be a JSON object"),
+        (
+            Reply(tool_calls=(ToolCall("double", '{"n":'),), finish_reason="length"),
+            "tool",
+            "were cut at the model's limit",
+        ),
         (tool("double", n="many"), "tool", "`double`.n must be a number"),
         (tool("double"), "tool", "`double`.n is missing"),
         (tool("broken", n=1), "tool", "`div` cannot divide by 0"),
@@ -54,6 +59,25 @@ def test_a_tool_that_fails_fails_the_run_and_the_step_is_kept(reply: ScriptedAns
     [step] = result.steps
     assert (step.node, step.input, step.error, step.completed) == ("a", "x", result.error, False)
     assert result.text.startswith("@call\n> user\nGo")
+
+
+CUT = "the model's reply ({}) was cut at its limit of tokens; raise `@maxTokens`, or ask for less"
+
+
+def test_a_reply_that_was_cut_goes_on_with_a_warning() -> None:
+    routes = "@to b It is good\n@to b\n> node a\n> user\nTell\n> node b\n> user\nGo\n> nodeEnd\n> goto a"
+    with scripted([Reply("It begins", finish_reason="length"), Reply("{", finish_reason="length"), "whole"]):
+        result = execute_convo_graph(routes)
+    assert (result.success, result.value) == (True, "whole")
+    assert [step.warnings for step in result.steps] == [[CUT.format("inference"), CUT.format("routing")], []]
+
+
+def test_a_typed_reply_that_was_cut_fails_and_says_so() -> None:
+    typed = "> define\nReport = map(n: number)\n> node a\n@json Report\n> user\nTell\n> nodeEnd\n> goto a"
+    with scripted([Reply('{"n": 1', finish_reason="length")]):
+        result = execute_convo_graph(typed)
+    assert (result.success, result.code) == (False, "json-output")
+    assert "the model's reply was cut at its limit of tokens, and does not have the wanted type" in str(result.error)
 
 
 def test_arguments_become_what_the_function_takes() -> None:

@@ -29,7 +29,7 @@ from memorygraph.runtime.convo.scene import Surroundings
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.store import ConvoRunStore
 from memorygraph.runtime.runs import RunInterrupted, RunResult, RunWriter
-from memorygraph.scripted.replies import BadJson, Failure, Request
+from memorygraph.scripted.replies import BadJson, Failure, Reply, Request
 from tests.runtime.convo.model import scripted
 from tests.runtime.convo.test_engine_review import FOLDER, POSITIVE, REVIEW, SOURCE
 from tests.runtime.convo.test_store import FORK
@@ -183,6 +183,15 @@ def test_each_fork_is_a_version_and_the_first_branch_the_one_that_is_shown(graph
     whole = [[message["content"] for message in messages.checkout(version)] for version in messages.versions()]
     assert ["x", "Start x", "S", "Right S", "R"] in whole
     assert "// branch 0.1\n" in graph.stored_run(result.run).transcript
+
+
+def test_that_a_reply_was_cut_is_in_the_record(graph: MemoryGraph) -> None:
+    with scripted([Reply("It begins", finish_reason="length")]):
+        result = graph.run("> node a\n> user\nTell\n> nodeEnd\n> goto a", language="convo")
+    [step], [event] = result.steps, result.trace
+    assert "(inference) was cut" in step["warnings"][0]
+    assert event["data"]["warnings"] == step["warnings"]
+    assert graph.stored_run(result.run).steps == [step]
 
 
 def test_a_text_that_looks_like_json_stays_a_text(graph: MemoryGraph) -> None:
