@@ -13,7 +13,8 @@
 // Open a write: take the write lock of the namespace until the commit, count its next revision, and find the
 // entities of these names, and which of these ids are taken by a node or an edge. Where no entity has a name, the entity
 // that it is an alias of is found. `alike` are the entities whose names differ in case only from what is spelled, and is no
-// name of an entity. `applied` is the write itself if it was committed before and only its acknowledgement was lost.
+// name of an entity. An item of a store is no entity: its name is a key, which items of other users have too. `applied` is
+// the write itself if it was committed before and only its acknowledgement was lost.
 // Parameters: namespace, load, names, ids, spelled [{name, spellings, terms}] (see merges/nodes-called).
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
@@ -25,14 +26,15 @@ CALL () {
   UNWIND $names AS name
   MATCH (node:Node {namespace: $namespace, name: name})
   USING INDEX SEEK node:Node(namespace, name)
-  WHERE NOT node:Observation
+  WHERE NOT node:Observation AND NOT node:Item
   RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS named
 }
 CALL () {
   UNWIND $names AS name
   MATCH (node:Node {namespace: $namespace, id: name})
   USING INDEX SEEK node:Node(namespace, id)
-  WHERE node.name = '' AND NOT node:Observation AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
+  WHERE node.name = '' AND NOT node:Observation AND NOT node:Item
+    AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
   RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS called
 }
 CALL () {
@@ -69,7 +71,8 @@ CALL (found) {
     RETURN node
   }
   WITH row, node
-  WHERE NOT node:Observation AND node.id IS NOT NULL AND toLower(toStringOrNull(node.name)) = toLower(row.name)
+  WHERE NOT node:Observation AND NOT node:Item AND node.id IS NOT NULL
+    AND toLower(toStringOrNull(node.name)) = toLower(row.name)
   RETURN collect({name: row.name, id: node.id, arrival: node.arrival, entity: node.name}) AS alike
 }
 CALL () {
@@ -281,12 +284,12 @@ WITH DISTINCT name
 WHERE NOT EXISTS {
     MATCH (node:Node {namespace: $namespace, name: name})
     USING INDEX SEEK node:Node(namespace, name)
-    WHERE NOT node:Observation
+    WHERE NOT node:Observation AND NOT node:Item
   }
   AND NOT EXISTS {
     MATCH (node:Node {namespace: $namespace, id: name})
     USING INDEX SEEK node:Node(namespace, id)
-    WHERE node.name = '' AND NOT node:Observation
+    WHERE node.name = '' AND NOT node:Observation AND NOT node:Item
   }
   AND NOT EXISTS {
     MATCH (alias:Alias {namespace: $namespace, name: name})-[:ALIAS_OF]->(:Node)
