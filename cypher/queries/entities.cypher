@@ -91,11 +91,12 @@ RETURN revision, applied, found, alike, nodes + edges AS taken;
 
 // name: write
 // Store a part of a write that is open, and, with its `record`, close it. What is there already stays as it is, be it
-// an entity, an observation or a relation. `stored` are the indexes of the observations and relations that are new, and
-// `clashes` those of what cannot be stored under its id, because what was stored under it has been changed since. The
-// index of a row is its place in the write; `most` is how many places each revision has. Parameters: namespace,
-// namespace_token, load, record, most, entities [{id, name, kind, index, name_parts}],
-// observations [{id, edge, entity, data, index, data_parts}], relations [{id, source, target, verb, index}].
+// an entity, an observation or a relation. `number` counts those with the text of an observation that come before it.
+// `stored` are the indexes of the observations and relations that are new, and `clashes` those of what cannot be stored
+// under its id, because what was stored under it has been changed since. The index of a row is its place in the write;
+// `most` is how many places each revision has. Parameters: namespace, namespace_token, load, record, most,
+// entities [{id, name, kind, index, name_parts}],
+// observations [{id, edge, entity, data, number, index, data_parts}], relations [{id, source, target, verb, index}].
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision, namespace.revision * $most AS start
 CALL (revision, start) {
@@ -114,10 +115,24 @@ CALL (revision, start) {
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
   USING INDEX SEEK entity:Node(namespace, id)
   WHERE row.data = '' OR coalesce(entity.data, '') <> row.data
-  WITH revision, start, row, entity, EXISTS {
+  WITH entity, row, EXISTS {
     MATCH (node:Node {namespace: $namespace, id: row.id})
     USING INDEX SEEK node:Node(namespace, id)
   } AS known
+  // An entity may have a text under another id: by a merge, or by ContextScript. What it has is looked through once, for
+  // texts whose ids are new, and not where that would take longer than the write itself: for a few texts of many edges.
+  WITH entity, collect([row, known]) AS pairs, collect(CASE WHEN NOT known THEN row.data END) AS texts
+  CALL (entity, texts) {
+    WITH entity, texts
+    WHERE texts <> [] AND COUNT { (entity)-[:EDGE]->() } <= 1000 + 100 * size(texts)
+    MATCH (entity)-[:EDGE {verb: 'observed'}]->(observation:Node)
+    WHERE observation.data IN texts AND (observation:Observation OR observation.name = '')
+    RETURN collect(observation.data) AS said
+  }
+  UNWIND pairs AS pair
+  WITH revision, start, entity, pair[0] AS row, pair[1] AS known, said
+  WHERE known OR NOT row.data IN said
+     OR row.number > 0 AND size([text IN said WHERE text = row.data]) <= row.number
   FOREACH (_ IN CASE WHEN known THEN [] ELSE [row] END |
     CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0,
                             place: start + row.index, since: revision}]->

@@ -230,11 +230,25 @@ def test_what_contextscript_declared_are_entities(mem: Memory) -> None:
         ],
         "relations": [{"from": "Ada", "to": "n2", "relationType": "knows"}],
     }
-    assert mem.add("Ada", "wrote a program", "is kind") == ["is kind"]
+    assert mem.add("Ada", "wrote a program", "is kind", "likes tea") == ["is kind"]
+    assert mem.observations("Ada") == ["wrote a program", "likes tea", "is kind"]
     assert mem.relate(relation("Ada", "knows", "n2")) == []
     assert mem.create(entity("n2", "x")) == []
     mem.forget("Ada", "wrote a program", "likes tea")
     assert mem.observations("Ada") == ["is kind"]
+
+
+def test_an_entity_with_many_edges_is_looked_through_for_as_many_texts(mem: Memory) -> None:
+    mem.graph.load(
+        'Node(node_id="hub", name="Hub", data="");'
+        + "".join(
+            f'Node(node_id="o{n}", name="", data="text {n}");'
+            f'Edge(edge_id="e{n}", from_node="hub", to_node="o{n}", verb="observed", weight=1);'
+            for n in range(1101)
+        )
+    )
+    assert mem.add("Hub", "text 1", "text 2", "text 3") == []
+    assert mem.add("Hub", "text 4") == ["text 4"], "for one text, that would take longer than to store it"
 
 
 def test_what_is_stored_is_found_by_contextscript_and_by_search(mem: Memory) -> None:
