@@ -212,17 +212,28 @@ USING INDEX SEEK edge:EDGE(namespace, id)
 RETURN collect(coalesce(edge.place, edge.arrival)) AS places;
 
 // name: find-observations
-// What goes with observations: they themselves, or, where something else is at them, the edges to them. What
+// What goes with observations: they themselves, or, where an edge is at them that does not go, the edges to them. What
 // ContextScript stored as data of an entity is to be emptied. Parameters: namespace, rows [{entity, texts}].
-UNWIND $rows AS row
-MATCH (entity:Node {namespace: $namespace, id: row.entity})
-USING INDEX SEEK entity:Node(namespace, id)
-OPTIONAL MATCH (entity)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
-WHERE observation.data IN row.texts AND (observation:Observation OR observation.name = '')
-WITH entity, row, edge, observation, COUNT { (observation)-[:EDGE]-() } < 2 AS alone
-RETURN collect(DISTINCT CASE WHEN alone THEN observation.id END) AS nodes,
-       collect(DISTINCT CASE WHEN NOT alone THEN edge.id END) AS edges,
-       collect(DISTINCT CASE WHEN entity.data <> '' AND entity.data IN row.texts THEN entity.id END) AS emptied;
+CALL () {
+  UNWIND $rows AS row
+  MATCH (entity:Node {namespace: $namespace, id: row.entity})
+  USING INDEX SEEK entity:Node(namespace, id)
+  MATCH (entity)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
+  WHERE observation.data IN row.texts AND (observation:Observation OR observation.name = '')
+  WITH observation, collect(DISTINCT edge) AS going
+  WITH observation, going, COUNT { (observation)-[:EDGE]-() } = size(going) AS alone
+  UNWIND going AS edge
+  RETURN collect(DISTINCT CASE WHEN alone THEN observation.id END) AS nodes,
+         collect(CASE WHEN NOT alone THEN edge.id END) AS edges
+}
+CALL () {
+  UNWIND $rows AS row
+  MATCH (entity:Node {namespace: $namespace, id: row.entity})
+  USING INDEX SEEK entity:Node(namespace, id)
+  WHERE entity.data <> '' AND entity.data IN row.texts
+  RETURN collect(DISTINCT entity.id) AS emptied
+}
+RETURN nodes, edges, emptied;
 
 // name: find-relations
 // The edges that relations are. Parameters: namespace, rows [{sources, targets, verb}].

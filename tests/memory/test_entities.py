@@ -140,6 +140,21 @@ def test_an_observation_can_be_deleted_and_added_again(mem: Memory) -> None:
     assert mem.observations("A") == ["y", "x"]
 
 
+def test_an_observation_that_is_deleted_from_all_whose_it_is_is_gone(mem: Memory) -> None:
+    mem.create(entity("A", "likes tea", "likes jam"), entity("B"), entity("C"))
+    ids = {hit.node.data: hit.node.id for hit in mem.graph.search("likes")}
+    mem.graph.load(
+        f'Edge(edge_id="e", from_node="B", to_node="{ids["likes tea"]}", verb="observed", weight=1);'
+        f'Edge(edge_id="f", from_node="B", to_node="{ids["likes tea"]}", verb="observed", weight=1);'
+        f'Edge(edge_id="g", from_node="C", to_node="{ids["likes jam"]}", verb="doubts", weight=1);'
+    )
+    deletions = [ObservationDeletion(entity_name=name, observations=["likes tea", "likes jam"]) for name in ("A", "B")]
+    deleted = Entities(mem.where).delete_observations(deletions)
+    assert (deleted["nodes_deleted"], deleted["edges_deleted"]) == (1, 4)
+    assert [hit.node.data for hit in mem.graph.search("likes")] == ["likes jam"]
+    assert [edge.verb for near in mem.graph.neighbours("C") for edge in near.edges] == ["doubts"]
+
+
 def test_an_entity_goes_with_its_observations_and_relations(mem: Memory) -> None:
     mem.create(entity("A", "x"), entity("B", "x"))
     mem.relate(relation("A", "r", "B"), relation("B", "r", "A"))
