@@ -500,6 +500,18 @@ def test_of_a_name_and_the_stored_one_in_another_case_the_stored_one_is_no_mista
     assert said(graph, "May")[0] == {"is a name", "is a person"}
 
 
+@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+def test_a_name_in_a_third_case_is_that_of_the_entity_that_came_first(
+    graph: MemoryGraph, planned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+    for name in ("May", "MAY"):
+        graph.entities.create([entity(name)], distinguish_case=True)
+    graph.load('Node(node_id="a", name="Bob", data=""); Node(node_id="b", name="BOB", data="");')
+    created = graph.entities.create([entity("may"), entity("bob")])
+    assert [each.did_you_mean for each in created.outcomes] == ["May", "Bob"]
+
+
 def test_an_unknown_name_is_answered_with_the_one_in_another_case(graph: MemoryGraph) -> None:
     graph.entities.create([entity("Ada Lovelace")])
     with pytest.raises(NotFoundError, match="ada lovelace not found, did you mean Ada Lovelace"):
