@@ -67,7 +67,7 @@ FAR = 0.3  # the share for the next but one
 EDGE = 0.5  # the share of a node's score over an edge of the weight one
 LEARNT = 1.0  # the share for the message that a node was learnt from
 REACH = 20  # a hit after this place in all of its lists goes no steps: its shares would be too small to matter
-FAN = 20  # steps of a kind from one hit, the heaviest: each edge of a node with a thousand says little
+FAN = 20  # steps of all kinds from one hit, the heaviest: each edge of a node with a thousand says little
 NEVER = 1000.0  # a score that no hit reaches
 # How much a message counts by its role, and its nearness; others count once. `asked` is the share of a message of an
 # assistant for what it was asked.
