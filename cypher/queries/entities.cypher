@@ -13,7 +13,8 @@
 // Open a write: take the write lock of the namespace until the commit, count its next revision, and find the
 // entities of these names, and which of these ids are taken by a node or an edge. Where no entity has a name, the entity
 // that it is an alias of is found. `alike` are the entities whose names differ in case only from what is spelled, and is no
-// name of an entity. `applied` is the write itself if it was committed before and only its acknowledgement was lost.
+// name of an entity. An item of a store is no entity: its name is a key, which items of other users have too. `applied` is
+// the write itself if it was committed before and only its acknowledgement was lost.
 // Parameters: namespace, load, names, ids, spelled [{name, spellings, terms}] (see merges/nodes-called).
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
@@ -25,14 +26,15 @@ CALL () {
   UNWIND $names AS name
   MATCH (node:Node {namespace: $namespace, name: name})
   USING INDEX SEEK node:Node(namespace, name)
-  WHERE NOT node:Observation
+  WHERE NOT node:Observation AND NOT node:Item
   RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS named
 }
 CALL () {
   UNWIND $names AS name
   MATCH (node:Node {namespace: $namespace, id: name})
   USING INDEX SEEK node:Node(namespace, id)
-  WHERE node.name = '' AND NOT node:Observation AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
+  WHERE node.name = '' AND NOT node:Observation AND NOT node:Item
+    AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
   RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS called
 }
 CALL () {
@@ -69,7 +71,8 @@ CALL (found) {
     RETURN node
   }
   WITH row, node
-  WHERE NOT node:Observation AND node.id IS NOT NULL AND toLower(toStringOrNull(node.name)) = toLower(row.name)
+  WHERE NOT node:Observation AND NOT node:Item AND node.id IS NOT NULL
+    AND toLower(toStringOrNull(node.name)) = toLower(row.name)
   RETURN collect({name: row.name, id: node.id, arrival: node.arrival, entity: node.name}) AS alike
 }
 CALL () {
@@ -88,11 +91,12 @@ RETURN revision, applied, found, alike, nodes + edges AS taken;
 
 // name: write
 // Store a part of a write that is open, and, with its `record`, close it. What is there already stays as it is, be it
-// an entity, an observation or a relation. `stored` are the indexes of the observations and relations that are new, and
-// `clashes` those of what cannot be stored under its id, because what was stored under it has been changed since. The
-// index of a row is its place in the write; `most` is how many places each revision has. Parameters: namespace,
-// namespace_token, load, record, most, entities [{id, name, kind, index, name_parts}],
-// observations [{id, edge, entity, data, index, data_parts}], relations [{id, source, target, verb, index}].
+// an entity, an observation or a relation. `number` counts those with the text of an observation that come before it.
+// `stored` are the indexes of the observations and relations that are new, and `clashes` those of what cannot be stored
+// under its id, because what was stored under it has been changed since. The index of a row is its place in the write;
+// `most` is how many places each revision has. Parameters: namespace, namespace_token, load, record, most,
+// entities [{id, name, kind, index, name_parts}],
+// observations [{id, edge, entity, data, number, index, data_parts}], relations [{id, source, target, verb, index}].
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision, namespace.revision * $most AS start
 CALL (revision, start) {
@@ -111,10 +115,24 @@ CALL (revision, start) {
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
   USING INDEX SEEK entity:Node(namespace, id)
   WHERE row.data = '' OR coalesce(entity.data, '') <> row.data
-  WITH revision, start, row, entity, EXISTS {
+  WITH entity, row, EXISTS {
     MATCH (node:Node {namespace: $namespace, id: row.id})
     USING INDEX SEEK node:Node(namespace, id)
   } AS known
+  // An entity may have a text under another id: by a merge, or by ContextScript. What it has is looked through once, for
+  // texts whose ids are new, and not where that would take longer than the write itself: for a few texts of many edges.
+  WITH entity, collect([row, known]) AS pairs, collect(CASE WHEN NOT known THEN row.data END) AS texts
+  CALL (entity, texts) {
+    WITH entity, texts
+    WHERE texts <> [] AND COUNT { (entity)-[:EDGE]->() } <= 1000 + 100 * size(texts)
+    MATCH (entity)-[:EDGE {verb: 'observed'}]->(observation:Node)
+    WHERE observation.data IN texts AND (observation:Observation OR observation.name = '')
+    RETURN collect(observation.data) AS said
+  }
+  UNWIND pairs AS pair
+  WITH revision, start, entity, pair[0] AS row, pair[1] AS known, said
+  WHERE known OR NOT row.data IN said
+     OR row.number > 0 AND size([text IN said WHERE text = row.data]) <= row.number
   FOREACH (_ IN CASE WHEN known THEN [] ELSE [row] END |
     CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0,
                             place: start + row.index, since: revision}]->
@@ -194,17 +212,28 @@ USING INDEX SEEK edge:EDGE(namespace, id)
 RETURN collect(coalesce(edge.place, edge.arrival)) AS places;
 
 // name: find-observations
-// What goes with observations: they themselves, or, where something else is at them, the edges to them. What
+// What goes with observations: they themselves, or, where an edge is at them that does not go, the edges to them. What
 // ContextScript stored as data of an entity is to be emptied. Parameters: namespace, rows [{entity, texts}].
-UNWIND $rows AS row
-MATCH (entity:Node {namespace: $namespace, id: row.entity})
-USING INDEX SEEK entity:Node(namespace, id)
-OPTIONAL MATCH (entity)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
-WHERE observation.data IN row.texts AND (observation:Observation OR observation.name = '')
-WITH entity, row, edge, observation, COUNT { (observation)-[:EDGE]-() } < 2 AS alone
-RETURN collect(DISTINCT CASE WHEN alone THEN observation.id END) AS nodes,
-       collect(DISTINCT CASE WHEN NOT alone THEN edge.id END) AS edges,
-       collect(DISTINCT CASE WHEN entity.data <> '' AND entity.data IN row.texts THEN entity.id END) AS emptied;
+CALL () {
+  UNWIND $rows AS row
+  MATCH (entity:Node {namespace: $namespace, id: row.entity})
+  USING INDEX SEEK entity:Node(namespace, id)
+  MATCH (entity)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
+  WHERE observation.data IN row.texts AND (observation:Observation OR observation.name = '')
+  WITH observation, collect(DISTINCT edge) AS going
+  WITH observation, going, COUNT { (observation)-[:EDGE]-() } = size(going) AS alone
+  UNWIND going AS edge
+  RETURN collect(DISTINCT CASE WHEN alone THEN observation.id END) AS nodes,
+         collect(CASE WHEN NOT alone THEN edge.id END) AS edges
+}
+CALL () {
+  UNWIND $rows AS row
+  MATCH (entity:Node {namespace: $namespace, id: row.entity})
+  USING INDEX SEEK entity:Node(namespace, id)
+  WHERE entity.data <> '' AND entity.data IN row.texts
+  RETURN collect(DISTINCT entity.id) AS emptied
+}
+RETURN nodes, edges, emptied;
 
 // name: find-relations
 // The edges that relations are. Parameters: namespace, rows [{sources, targets, verb}].
@@ -281,12 +310,12 @@ WITH DISTINCT name
 WHERE NOT EXISTS {
     MATCH (node:Node {namespace: $namespace, name: name})
     USING INDEX SEEK node:Node(namespace, name)
-    WHERE NOT node:Observation
+    WHERE NOT node:Observation AND NOT node:Item
   }
   AND NOT EXISTS {
     MATCH (node:Node {namespace: $namespace, id: name})
     USING INDEX SEEK node:Node(namespace, id)
-    WHERE node.name = '' AND NOT node:Observation
+    WHERE node.name = '' AND NOT node:Observation AND NOT node:Item
   }
   AND NOT EXISTS {
     MATCH (alias:Alias {namespace: $namespace, name: name})-[:ALIAS_OF]->(:Node)

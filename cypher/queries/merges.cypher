@@ -35,6 +35,7 @@ RETURN text, rank, merged, node.id AS id, coalesce(node.name, '') AS name, coale
        CASE WHEN node:Context THEN 'a context of PETE'
             WHEN any(label IN labels(node) WHERE label IN ['Statement', 'Rule', 'Value'])
               THEN 'a statement, a rule or a value of PETE'
+            WHEN node:Item THEN 'an item of a store'
             WHEN node:Observation OR (node.name = '' AND EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
               THEN 'an observation' END AS other_than_entity
 ORDER BY text, rank, merged DESC, id;
@@ -47,8 +48,8 @@ RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY link.merged DESC LIMIT 1;
 
 // name: entities-of-aliases
-// What the entities are called that these names are aliases of; a name that a node has itself is none. Parameters:
-// namespace, names.
+// What the entities are called that these names are aliases of; a name that a node has itself is none, unless that is an
+// item of a store. Parameters: namespace, names.
 UNWIND $names AS name
 CALL (name) {
   MATCH (alias:Alias {namespace: $namespace, name: name})-[link:ALIAS_OF]->(node:Node)
@@ -63,11 +64,12 @@ WITH name, node, merged
 WHERE NOT EXISTS {
   MATCH (named:Node {namespace: $namespace, name: name})
   USING INDEX SEEK named:Node(namespace, name)
+  WHERE NOT named:Item
 }
   AND NOT EXISTS {
     MATCH (nameless:Node {namespace: $namespace, id: name})
     USING INDEX SEEK nameless:Node(namespace, id)
-    WHERE nameless.name = ''
+    WHERE nameless.name = '' AND NOT nameless:Item
   }
 WITH name, node ORDER BY merged DESC
 WITH name, head(collect(node)) AS node
@@ -219,7 +221,8 @@ CALL (row) {
   RETURN node
 }
 WITH row.name AS wanted, node
-WHERE NOT node:Observation AND node.id IS NOT NULL AND toLower(toStringOrNull(node.name)) = toLower(wanted)
+WHERE NOT node:Observation AND NOT node:Item AND node.id IS NOT NULL
+  AND toLower(toStringOrNull(node.name)) = toLower(wanted)
 RETURN wanted, node.id AS id, node.name AS name, node.arrival AS arrival
 ORDER BY wanted, arrival IS NULL, arrival, id;
 
@@ -228,7 +231,7 @@ ORDER BY wanted, arrival IS NULL, arrival, id;
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id IS NOT NULL
-  AND none(label IN labels(node) WHERE label IN ['Observation', 'Context', 'Statement', 'Rule', 'Value'])
+  AND none(label IN labels(node) WHERE label IN ['Observation', 'Item', 'Context', 'Statement', 'Rule', 'Value'])
   AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
 RETURN node.id AS id, coalesce(nullIf(toStringOrNull(node.name), ''), node.id) AS name,
        toStringOrNull(node.kind) AS kind, COUNT { (node)-[:EDGE]-() } AS edges,

@@ -138,7 +138,8 @@ class EntityPlan:
             parts: tuple[str | int, ...] = (self.ids[name], text, *self.number_parts(index, number))
             ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
             said = {"data": text, **parts_of_properties({"data": text})}
-            self.rows.observations.append({**ids, "entity": self.ids[name], "index": index, **said})
+            row = {**ids, "entity": self.ids[name], "number": number, "index": index, **said}
+            self.rows.observations.append(row)
         return index
 
     def relate(self, relation: Relation) -> int:

@@ -19,7 +19,7 @@ from memorygraph.graph.loads import Loader, LoadReport, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
 from memorygraph.graph.sizes import refuse_texts
 from memorygraph.graph.writes import run_counted
-from memorygraph.json_text import check_json_depth, parse_stored_json
+from memorygraph.json_text import HALF_CHARACTER, check_json_depth, parse_stored_json
 from memorygraph.memory.recall import DEPTH, NODE_FIELDS, RANK_CONSTANT, read_rows
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, vector_parameters
 from memorygraph.memory.words import words_of, words_query
@@ -137,13 +137,15 @@ class ItemWrites:
         Raises:
             TypeError: the value is not JSON.
             ValueError: the value has a number that JSON has not, or nests too deep.
-            MemoryGraphError: the address is too long, or the time.
+            MemoryGraphError: the address is too long, or the time, or a text has half a character.
         """
+        body = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        check_json_depth(body)
+        if any(map(HALF_CHARACTER.search, (address.shelf, address.key, body, text or ""))):
+            raise MemoryGraphError("a text with half a character cannot be stored: an emoji, say, that was cut in two")
         address.check()
         if ttl is not None and not abs(ttl) * MINUTE <= MAX_MILLISECONDS:
             raise MemoryGraphError(f"an item expires within {MAX_YEARS} years or never, and this is {ttl} minutes")
-        body = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        check_json_depth(body)
         told = {"name": "" if text is None else address.key, "data": text or ""}
         parts = dict.fromkeys(("name_parts", "data_parts")) | parts_of_properties(told)
         kept = {"shelf": address.shelf, "key": address.key, "value": body, "ttl": None if ttl is None else float(ttl)}

@@ -142,7 +142,8 @@ def transfer_of(notes: list[Note]) -> Transfer:
     """
     transfer = Transfer()
     names = {note.permalink: note.title for note in notes if note.permalink}
-    names |= {link.partition("/")[2]: title for link, title in names.items() if "/" in link}  # without the project
+    shortened = {link.partition("/")[2]: title for link, title in names.items() if "/" in link}  # without the project
+    names = shortened | names
     names |= {note.title: note.title for note in notes}
     absent: dict[str, None] = {}
     for note in notes:

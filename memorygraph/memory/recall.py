@@ -67,7 +67,7 @@ FAR = 0.3  # the share for the next but one
 EDGE = 0.5  # the share of a node's score over an edge of the weight one
 LEARNT = 1.0  # the share for the message that a node was learnt from
 REACH = 20  # a hit after this place in all of its lists goes no steps: its shares would be too small to matter
-FAN = 20  # steps of a kind from one hit, the heaviest: each edge of a node with a thousand says little
+FAN = 20  # steps of all kinds from one hit, the heaviest: each edge of a node with a thousand says little
 NEVER = 1000.0  # a score that no hit reaches
 # How much a message counts by its role, and its nearness; others count once. `asked` is the share of a message of an
 # assistant for what it was asked.
@@ -324,6 +324,8 @@ def recall_query(
     if wanted in {"order", "summary"}:
         words = topic_words(words)
         meant = " ".join(words)
+    if isinstance(kinds, str) or any(kind not in KINDS for kind in kinds):
+        raise MemoryGraphError(f"invalid `kinds` {kinds!r}: give a list of {' and '.join(map(repr, KINDS))}, or of one")
     kinds = [kind for kind in kinds if filtered.leaves(kind)]
     if not words or limit < 1 or not kinds:
         return None
@@ -391,15 +393,15 @@ def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) ->
 
 def heaviest_verb(edges: Sequence[Mapping[str, Any]]) -> str | None:
     """The verb of the heaviest edge, or None for a message that a node was learnt from."""
-    named = [edge for edge in edges if edge["verb"] is not None]
-    return max(named, key=lambda edge: (edge["weight"], edge["verb"]))["verb"] if named else None
+    named = [(edge["weight"], as_text(edge["verb"])) for edge in edges if edge["verb"] is not None]
+    return max(named)[1] if named else None
 
 
 def say_relations(edges: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Say the heaviest edges as sentences; whose an observation is, is said by `about`."""
-    related = [edge for edge in edges if edge["verb"] not in {None, OBSERVED}]
-    related.sort(key=lambda edge: (-edge["weight"], str(edge["verb"])))
-    sentences = (one_line(f"{edge['source']} {edge['verb']} {edge['target']}") for edge in related)
+    related = [edge for edge in edges if edge["verb"] is not None and edge["verb"] != OBSERVED]
+    related.sort(key=lambda edge: (-edge["weight"], as_text(edge["verb"])))
+    sentences = (one_line(f"{edge['source']} {as_text(edge['verb'])} {edge['target']}") for edge in related)
     return tuple(islice(dict.fromkeys(sentences), RELATIONS))
 
 

@@ -39,7 +39,9 @@ Result = TypeVar("Result")
 
 def hashed_id(kind: str, *parts: str | int) -> str:
     """An id that is made from what it names."""
-    digest = blake2b(json.dumps(parts, ensure_ascii=False).encode(), digest_size=16)
+    # Half a character is in nothing that is stored; it can be asked for all the same, and is not found.
+    text = json.dumps(parts, ensure_ascii=False).encode(errors="surrogatepass")
+    digest = blake2b(text, digest_size=16)
     return f"{kind}-{digest.hexdigest()}"
 
 
@@ -248,14 +250,17 @@ def _opened(write: OpenWrite) -> EntityWrite:
         ids.setdefault(found["name"], []).append(found["id"])
     arrivals = {found["id"]: found["arrival"] or 0 for found in row["found"]}
     aliases = {found["name"]: found["entity"] for found in row["found"] if "entity" in found}
-    alike = {found["name"]: LikeNamed(found["id"], found["entity"]) for found in sorted(row["alike"], key=_by_arrival)}
+    alike = {
+        found["name"]: LikeNamed(found["id"], found["entity"])
+        for found in sorted(row["alike"], key=_place, reverse=True)
+    }
     written = row if row.get("stored") is not None else None
     return EntityWrite(write.revision, write.applied, ids, arrivals, aliases, alike, frozenset(row["taken"]), written)
 
 
-def _by_arrival(found: Mapping[str, Any]) -> tuple[bool, int, str]:
-    """The order in which the last entity is the one that a name stands for: the one that came first."""
-    return found["arrival"] is not None, -(found["arrival"] or 0), found["id"]
+def _place(found: Mapping[str, Any]) -> tuple[bool, int, str]:
+    """The place of an entity among those that a name in another case could stand for; it stands for the first."""
+    return found["arrival"] is None, found["arrival"] or 0, found["id"]
 
 
 def _new(written: Mapping[str, list[int]]) -> frozenset[int]:

@@ -162,6 +162,15 @@ def test_values_that_are_not_json_are_refused(store: MemoryGraphStore) -> None:
         store.put(("a",), "k" * 3000, {})
 
 
+def test_half_a_character_is_refused_and_is_nothing_that_is_stored(store: MemoryGraphStore, graph: MemoryGraph) -> None:
+    for address, value in ((("a",), "k\ud83d"), {}), ((("a\ud83d",), "k"), {}), ((("a",), "k"), {"x": ["\ud83d"]}):
+        with pytest.raises(MemoryGraphError, match="half a character"):
+            store.put(*address, value)
+    assert store.get(("a",), "k\ud83d") is None
+    store.delete(("a",), "k\ud83d")
+    assert graph.revisions() == []
+
+
 def test_a_batch_is_one_revision_and_its_reads_come_first(store: MemoryGraphStore, graph: MemoryGraph) -> None:
     ops: list[Op] = [
         PutOp(("a",), "k", {"n": 1}),

@@ -140,6 +140,21 @@ def test_an_observation_can_be_deleted_and_added_again(mem: Memory) -> None:
     assert mem.observations("A") == ["y", "x"]
 
 
+def test_an_observation_that_is_deleted_from_all_whose_it_is_is_gone(mem: Memory) -> None:
+    mem.create(entity("A", "likes tea", "likes jam"), entity("B"), entity("C"))
+    ids = {hit.node.data: hit.node.id for hit in mem.graph.search("likes")}
+    mem.graph.load(
+        f'Edge(edge_id="e", from_node="B", to_node="{ids["likes tea"]}", verb="observed", weight=1);'
+        f'Edge(edge_id="f", from_node="B", to_node="{ids["likes tea"]}", verb="observed", weight=1);'
+        f'Edge(edge_id="g", from_node="C", to_node="{ids["likes jam"]}", verb="doubts", weight=1);'
+    )
+    deletions = [ObservationDeletion(entity_name=name, observations=["likes tea", "likes jam"]) for name in ("A", "B")]
+    deleted = Entities(mem.where).delete_observations(deletions)
+    assert (deleted["nodes_deleted"], deleted["edges_deleted"]) == (1, 4)
+    assert [hit.node.data for hit in mem.graph.search("likes")] == ["likes jam"]
+    assert [edge.verb for near in mem.graph.neighbours("C") for edge in near.edges] == ["doubts"]
+
+
 def test_an_entity_goes_with_its_observations_and_relations(mem: Memory) -> None:
     mem.create(entity("A", "x"), entity("B", "x"))
     mem.relate(relation("A", "r", "B"), relation("B", "r", "A"))
@@ -230,11 +245,25 @@ def test_what_contextscript_declared_are_entities(mem: Memory) -> None:
         ],
         "relations": [{"from": "Ada", "to": "n2", "relationType": "knows"}],
     }
-    assert mem.add("Ada", "wrote a program", "is kind") == ["is kind"]
+    assert mem.add("Ada", "wrote a program", "is kind", "likes tea") == ["is kind"]
+    assert mem.observations("Ada") == ["wrote a program", "likes tea", "is kind"]
     assert mem.relate(relation("Ada", "knows", "n2")) == []
     assert mem.create(entity("n2", "x")) == []
     mem.forget("Ada", "wrote a program", "likes tea")
     assert mem.observations("Ada") == ["is kind"]
+
+
+def test_an_entity_with_many_edges_is_looked_through_for_as_many_texts(mem: Memory) -> None:
+    mem.graph.load(
+        'Node(node_id="hub", name="Hub", data="");'
+        + "".join(
+            f'Node(node_id="o{n}", name="", data="text {n}");'
+            f'Edge(edge_id="e{n}", from_node="hub", to_node="o{n}", verb="observed", weight=1);'
+            for n in range(1101)
+        )
+    )
+    assert mem.add("Hub", "text 1", "text 2", "text 3") == []
+    assert mem.add("Hub", "text 4") == ["text 4"], "for one text, that would take longer than to store it"
 
 
 def test_what_is_stored_is_found_by_contextscript_and_by_search(mem: Memory) -> None:

@@ -115,6 +115,16 @@ def test_a_link_is_found_by_title_and_by_permalink_and_code_is_no_note(graph: Me
     }
 
 
+def test_a_link_by_a_permalink_leads_to_that_note_and_to_none_in_a_folder_of_that_name(
+    graph: MemoryGraph, tmp_path: Path
+) -> None:
+    for name, title, link in (("a", "First", "ada"), ("b", "Second", "people/ada")):
+        (tmp_path / f"{name}.md").write_text(f"---\ntitle: {title}\npermalink: {link}\n---\n- knows [[{link}]]\n")
+    graph.import_memory(tmp_path, "basic-memory")
+    found = graph.entities.read_graph().relations
+    assert {(each.source, each.target) for each in found} == {("First", "First"), ("Second", "Second")}
+
+
 def test_code_within_a_line_and_code_that_is_not_closed_hide_nothing(graph: MemoryGraph, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(
         "Run\n\n```npm i```\n\n- [fact] it takes long\n- see [[ Ada ]]\n- no [[ ]]\n\nThe end.\n"
@@ -150,7 +160,14 @@ def test_notes_with_the_line_ends_of_windows_are_the_same_notes(graph: MemoryGra
         ("langgraph-store", '{"namespace": ["a"], "key": "k", "value": {}}\n{"key": ', (2, 9), "invalid-json"),
         ("langgraph-store", '{"namespace": ["a.b"], "key": "k", "value": {}}', (1, 1), "invalid-value"),
         ("langgraph-store", '{"namespace": ["a"], "key": "k", "value": 7}', (1, 1), "invalid-value"),
+        (
+            "langgraph-store",
+            '{"namespace": ["a"], "key": "k", "value": {}}\n{"namespace": ["a"], "key": "l", "value": {"": "\\ud83d"}}',
+            (2, 1),
+            "invalid-value",
+        ),
         ("mem0", '[{"id": "1", "memory": "tea"},\n {"id": ]', (2, 9), "invalid-json"),
+        ("mem0", '\n\n{"id": "1", "memory": "tea", "metadata": {"x": "\\ud83d"}}', (1, 1), "invalid-value"),
         ("mem0", '{\n "results": [\n  {"id": "1", "memory": "tea"},\n  {"id": \n ]\n}\n', (5, 2), "invalid-json"),
         ("mem0", '{"id": "1", "memory": "tea"\n{"id": "2", "memory": "milk"}', (1, 28), "invalid-json"),
         ("mem0", '\n{"id": "1", "memory": "tea"}\n{"id": \n', (3, 8), "invalid-json"),

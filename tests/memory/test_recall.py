@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.budget import Budget
 from memorygraph.context.labels import reads_as_label
 from memorygraph.context.tokens import count_tokens
@@ -411,6 +411,27 @@ def test_only_the_last_text_is_clipped_to_a_budget() -> None:
 def test_the_heaviest_edge_names_the_verb() -> None:
     assert heaviest_verb([{"verb": "saw", "weight": 0.1}, {"verb": "wrote", "weight": 0.9}]) == "wrote"
     assert heaviest_verb([{"verb": None, "weight": None}]) is None
+
+
+def test_verbs_that_raw_cypher_made_of_other_types_are_shown_as_texts(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="ada", name="Ada", data="a mathematician"); Node(node_id="x", name="Engine", data="");')
+    graph.query(
+        "MATCH (a:Node {namespace: $namespace, id: 'ada'}), (b:Node {namespace: $namespace, id: 'x'}) "
+        "UNWIND [7, 'built', ['a', 'b']] AS verb "
+        "CREATE (a)-[edge:EDGE {namespace: $namespace, verb: verb, weight: 1.0}]->(b) "
+        "SET edge.id = coalesce(toStringOrNull(verb), 'e')",
+        write=True,
+    )
+    with hear_bad_elements(lambda _: None):
+        found = {hit.id: hit for hit in ask(graph, "which mathematician?").hits}
+    assert found["x"].verb == "built"
+    assert found["x"].relations == ("Ada 7 Engine", 'Ada ["a", "b"] Engine', "Ada built Engine")
+
+
+@pytest.mark.parametrize("kinds", ["node", ["messages"], [["node"]]])
+def test_kinds_that_there_are_not_are_refused(graph: MemoryGraph, kinds: Any) -> None:
+    with pytest.raises(MemoryGraphError, match="give a list of 'node' and 'message'"):
+        graph.recall("tea", kinds=kinds)
 
 
 def test_a_message_is_indexed_with_its_speaker_and_its_day() -> None:

@@ -59,6 +59,19 @@ def test_a_file_comes_back_as_it_was_and_twice_is_once(graph: MemoryGraph, path:
     assert _exported(graph) == _text(LINES)
 
 
+def test_an_entity_that_was_merged_is_imported_again_with_what_is_new(graph: MemoryGraph, path: Path) -> None:
+    path.write_text(_text(LINES), "utf-8")
+    _import(graph, path)
+    graph.merge(LINES[0]["name"], into="Ada")
+    merged = _exported(graph)
+    assert _import(graph, path).revision == 0
+    assert _exported(graph) == merged
+    path.write_text(_text([{**LINES[0], "observations": ["b", "c", "b", "b"]}]), "utf-8")
+    assert _import(graph, path).nodes_created == 2
+    [ada] = [each for each in graph.entities.read_graph().entities if each.name == "Ada"]
+    assert sorted(ada.observations) == sorted([*LINES[2]["observations"], "a", "b", "b", "b", "c", "line\nbreak"])
+
+
 @pytest.mark.parametrize(
     "change", [lambda t: "\ufeff" + t, lambda t: t.replace("\n", "\r\n"), lambda t: t.rstrip() + "\n\n  \n"]
 )

@@ -1,0 +1,83 @@
+"""Items of a store beside entities: what is done by a name is done to entities, never to the items with that key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from memorygraph import ConflictError, MemoryGraph, NotFoundError
+from memorygraph.memory import entities as entities_module
+from memorygraph.memory.entities import MAX_PLANNED_ROWS
+from memorygraph.memory.items import ItemKey, Items, ItemWrites
+from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
+
+HOMES = {ItemKey(f"users.{user}.", "home"): {"text": f"lives in {town}"} for user, town in ((1, "Bath"), (2, "York"))}
+
+
+@pytest.fixture
+def homes(graph: MemoryGraph) -> MemoryGraph:
+    """The items of two users under one key, and one that no recall finds."""
+    writes = ItemWrites()
+    for address, value in HOMES.items():
+        writes.put(address, value, value["text"])
+    writes.put(ItemKey("users.1.", "bare"), {"n": 1}, None)
+    Items(graph.scope).write(writes)
+    return graph
+
+
+def stored_items(graph: MemoryGraph) -> dict[ItemKey, object]:
+    return {address: item.value for address, item in Items(graph.scope).get(HOMES).items()}
+
+
+@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])  # names in another case are found by a walk, or an index
+@pytest.mark.parametrize("name", ["home", "Home", ItemKey("users.1.", "bare").id])
+def test_an_entity_with_the_key_of_an_item_is_one_of_its_own(
+    homes: MemoryGraph, name: str, planned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+    created = homes.entities.create([Entity(name=name, entity_type="place", observations=["has a door"])])
+    assert [(each.outcome, each.did_you_mean) for each in created.outcomes] == [("created", None)]
+    homes.entities.delete([name])
+    assert homes.entities.missing([name]) == [name]
+    assert stored_items(homes) == HOMES
+
+
+UNKNOWN: dict[str, Callable[[MemoryGraph, str], object]] = {
+    "observe": lambda graph, name: graph.entities.observe([Observations(entity_name=name, contents=["x"])]),
+    "relate": lambda graph, name: graph.entities.relate([Relation(source=name, target=name, relation_type="is")]),
+}
+
+
+@pytest.mark.parametrize("name", ["home", "HOME"])
+@pytest.mark.parametrize("case", UNKNOWN)
+def test_nothing_is_said_of_an_item_by_its_key(homes: MemoryGraph, case: str, name: str) -> None:
+    with pytest.raises(NotFoundError, match=f"{name} not found$"):
+        UNKNOWN[case](homes, name)
+
+
+def test_what_is_deleted_by_name_leaves_the_items_with_that_key(homes: MemoryGraph) -> None:
+    revision = homes.revisions(1)[0].revision
+    homes.entities.delete(["home"])
+    homes.entities.delete_observations([ObservationDeletion(entity_name="home", observations=["lives in Bath"])])
+    assert homes.entities.missing(["home"]) == ["home"]
+    assert stored_items(homes) == HOMES
+    assert homes.revisions(1)[0].revision == revision
+    assert {hit.text for hit in homes.recall("lives in").hits} == {"lives in Bath", "lives in York"}
+
+
+def test_items_are_no_duplicates_and_are_not_merged(homes: MemoryGraph) -> None:
+    homes.entities.create([Entity(name="Home", entity_type="StoreItem")])
+    assert homes.duplicates() == []
+    with pytest.raises(ConflictError, match="an item of a store, and only entities can be merged"):
+        homes.merge(next(iter(HOMES)).id, into="Home")
+    assert stored_items(homes) == HOMES
+
+
+def test_the_key_of_an_item_hides_no_alias(homes: MemoryGraph) -> None:
+    homes.entities.create([Entity(name=name, entity_type="place") for name in ("Cottage", "The house")])
+    homes.query("MATCH (n {namespace: $namespace, name: 'Cottage'}) SET n.name = 'home'", write=True)
+    homes.merge("Cottage", into="The house")
+    [added] = homes.entities.observe([Observations(entity_name="home", contents=["has a door"])])
+    assert added.alias_of == "The house"
+    assert homes.entities.aliases(["home"]) == {"home": "The house"}
