@@ -252,7 +252,8 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
     ) -> Version:
         """Put a whole list of messages on the version that it fits, and return that version. Never a conflict.
 
-        That is a version that holds the list already, or else the longest that it continues, or a new one.
+        That is a version that holds the list already, or else the longest that it continues, or a new one. Versions
+        that an adapter of a framework writes are not continued.
         `sampled` are the indexes of the messages that a model answered, by default the last if it is an
         assistant message; `metadata` is kept beside the last.
         """

@@ -109,6 +109,7 @@ class Neo4jStorage:
         for part in (*pages_of(ahead, MAX_ROWS_PER_QUERY), rows[len(ahead) :]):
             self._refuse_too_large(part)
         known = self._store_ahead(ahead)
+        framed = change.frames(self.name)
 
         def work(transaction: NamespaceTransaction) -> tuple[Version, frozenset[str]]:
             # A version without messages may not be stored yet: the first message creates the conversation.
@@ -123,7 +124,9 @@ class Neo4jStorage:
             sampled = {*known, *(row["id"] for row in marked), *self._write(transaction, rows[len(ahead) : last])}
             moved = self._append(transaction, change, rows) or self._move(transaction, change, rows[last:])
             self._attach(transaction, change.attachments)
-            return change.result(moved["number"]), frozenset(sampled.union(moved["sampled"]))
+            if framed and (change.at is not None or not change.base.framed):
+                transaction.run("messages/frame-version", version=change.version)
+            return change.result(moved["number"], framed=framed), frozenset(sampled.union(moved["sampled"]))
 
         result = self.namespace.write(work)
         if isinstance(result, ConflictError):
@@ -141,6 +144,8 @@ class Neo4jStorage:
             if base.length == 0:
                 self._create(transaction, base.id)
             transaction.run(query)
+            if base.framed:
+                transaction.run("messages/frame-version", version=version.id)
             rows = transaction.run("messages/version", id=version.id)
             if not rows or rows[0]["tip"] != tip:  # the conversation, or the message, was forgotten meanwhile
                 raise Abandon(conflict_error(self.name, base, replaced=False))

@@ -55,7 +55,8 @@ class Storage(Protocol):
     def add_path(self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = ()) -> Version:
         """Put a whole conversation on a version, and return that version.
 
-        It is one that holds the conversation already, or else the longest that it continues, or a new one.
+        It is one that holds the conversation already, or else the longest that it continues and no adapter writes, or
+        a new one.
         """
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
@@ -123,14 +124,15 @@ class InMemoryStorage:
                 self._put(change.parent, change.entries, change.attachments)
                 if change.at is not None:
                     self._keep(replace(version, replaced=True))
-                self._operations[change.operation] = self._keep(change.result(number=len(self._versions) + 1))
+                result = change.result(len(self._versions) + 1, framed=change.frames(self.name))
+                self._operations[change.operation] = self._keep(result)
             sampled = frozenset(entry.id for entry in change.entries if self._entries[entry.id].sampled)
             return self._operations[change.operation], sampled
 
-    def branch(self, base: Version, tip: str, length: int) -> Version:  # noqa: ARG002 - it is stored already
+    def branch(self, base: Version, tip: str, length: int) -> Version:
         """A new version that ends with a message of the version `base`."""
         with self._lock:
-            return self._keep(Version(number=len(self._versions) + 1, tip=tip, length=length))
+            return self._keep(Version(number=len(self._versions) + 1, tip=tip, length=length, framed=base.framed))
 
     def add_path(self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = ()) -> Version:
         """Put a whole conversation on a version."""
@@ -142,9 +144,9 @@ class InMemoryStorage:
             if holding:
                 return holding[0]
             prefix = {ROOT, *(entry.id for entry in entries)}
-            continued = [v for v in self._versions.values() if v.tip in prefix and not v.replaced]
+            continued = [v for v in self._versions.values() if v.tip in prefix and not (v.replaced or v.framed)]
             if not continued:
-                return self.branch(self._versions[self._head], tip, len(entries))
+                return self.branch(Version(), tip, len(entries))
             longest = max(continued, key=lambda version: version.length)
             return self._keep(replace(longest, tip=tip, length=len(entries)))
 
