@@ -389,14 +389,16 @@ RETURN head(stored) AS stored, coalesce(head(named), true) AS named, holds, vers
 
 // name: attach
 // Keep metadata beside messages, with the conversation of a subagent inside it; a `response` can be found by the
-// endpoint's id of it. Parameters: namespace, rows [{id, message, body, model, length, properties, subgraph,
-// response}]; `properties` are what its answer cost.
+// endpoint's id of it. What is there already becomes the last one if it is attached `again`, and else stays where it is.
+// Parameters: namespace, again, rows [{id, message, body, model, length, properties, subgraph, response, place}];
+// `properties` are what its answer cost, and `place` is the number of the row, since all have one time.
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.message})
 USING INDEX SEEK message:Message(namespace, id)
 MERGE (metadata:Metadata {namespace: $namespace, id: row.id})
   ON CREATE SET metadata.body = row.body, metadata.model = row.model, metadata.length = row.length,
-                metadata.at = datetime()
+                metadata.at = datetime() + duration({nanoseconds: row.place})
+  ON MATCH SET metadata.at = CASE WHEN $again THEN datetime() + duration({nanoseconds: row.place}) ELSE metadata.at END
 SET metadata += row.properties
 SET metadata.response = coalesce(row.response, metadata.response)
 MERGE (message)-[:HAS]->(metadata)

@@ -60,7 +60,7 @@ class Storage(Protocol):
         """
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
-        """Keep attachments of stored messages, with the conversations of subagents inside them."""
+        """Keep attachments of stored messages, as the last ones, with the conversations of subagents inside them."""
 
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """The attachments of these messages, in their order, then in the order in which they were stored."""
@@ -121,7 +121,7 @@ class InMemoryStorage:
                 version = self._versions.get(change.base.id)
                 if version is None or version.tip != change.base.tip or version.replaced:
                     raise conflict_error(self.name, change.base, replaced=bool(version and version.replaced))
-                self._put(change.parent, change.entries, change.attachments)
+                self._put(change.parent, change.entries, change.attachments, again=True)
                 if change.at is not None:
                     self._keep(replace(version, replaced=True))
                 result = change.result(len(self._versions) + 1, framed=change.frames(self.name))
@@ -151,9 +151,9 @@ class InMemoryStorage:
             return self._keep(replace(longest, tip=tip, length=len(entries)))
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
-        """Keep attachments of stored messages."""
+        """Keep attachments of stored messages, as the last ones."""
         with self._lock:
-            self._put(ROOT, (), attachments)
+            self._put(ROOT, (), attachments, again=True)
 
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """The attachments of these messages."""
@@ -173,7 +173,9 @@ class InMemoryStorage:
             stored.append(StoredMessage(entry.id, entry.message.body, {}, attachments))
         return stored
 
-    def _put(self, parent: str, entries: Sequence[MessageEntry], attachments: Sequence[Attachment]) -> None:
+    def _put(
+        self, parent: str, entries: Sequence[MessageEntry], attachments: Sequence[Attachment], *, again: bool = False
+    ) -> None:
         now = datetime.now(UTC).isoformat()
         for entry in entries:
             # Once sampled, a message stays sampled: a copy that comes back says less than the original.
@@ -185,6 +187,8 @@ class InMemoryStorage:
         for attachment in attachments:
             self._put(ROOT, attachment.inner, ())
             kept = self._attachments.setdefault(attachment.message_id, {})
+            if again:
+                kept.pop(attachment.id, None)
             kept.setdefault(attachment.id, replace(attachment, at=now, inner=()))
 
     def _keep(self, version: Version) -> Version:

@@ -556,3 +556,25 @@ def test_a_version_is_read_whose_successor_is_just_being_written() -> None:
     storage.torn = False
     history.refresh()
     assert history == [u("V"), a()]
+
+
+def test_the_metadata_attached_last_counts_also_where_it_was_there_before(history: MessageGraph) -> None:
+    history.extend([u(), a()])
+    for value in (1, 5, 1):
+        history.attach(1, {"rating": value})
+        assert history.metadata(1) == {"rating": value}
+    history.pop()
+    history.append(a(), metadata={"rating": 5})
+    assert history.metadata(1) == {"rating": 5}
+    # What a recorder sends once more changes nothing.
+    history.add_path([u(), a()], metadata={"rating": 1})
+    assert history.metadata(1) == {"rating": 5}
+
+
+def test_what_an_edit_carries_along_keeps_its_order(history: MessageGraph) -> None:
+    history.extend([u(), a()])
+    for value in range(5):
+        history.attach(1, {"rating": value})
+    history[0] = u("V")
+    assert [kept.metadata["rating"] for kept in history.attachments()] == [0, 1, 2, 3, 4]
+    assert history.metadata(1) == {"rating": 4}
