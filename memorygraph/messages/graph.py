@@ -93,8 +93,13 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
-            drafts = [Draft.of(message) for message in value]
-            self._edit(lambda slots: slots.__setitem__(index, drafts))
+            with self._lock:
+                # A message that is kept keeps its attachments, as after `del`.
+                new: list[Slot] = [
+                    (message.entry_in(self) if isinstance(message, MessageView) else None) or Draft.of(message)
+                    for message in value
+                ]
+                self._edit(lambda slots: slots.__setitem__(index, new))
         else:
             draft = Draft.of(value)
             self._edit(lambda slots: slots.__setitem__(self._place(index), draft))
