@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.home import refuse_exposed
 from memorygraph.json_text import parse_json
+
+_COMMENT = re.compile(r"\s#")
 
 
 def read_tokens(path: str | Path) -> dict[str, str]:
@@ -28,8 +32,7 @@ def read_tokens(path: str | Path) -> dict[str, str]:
         if not all(isinstance(token, str) and token for _, token in pairs):
             raise MemoryGraphError(f"{path}: each value is the token of a namespace")
     else:
-        lines = [line.strip() for line in text.splitlines()]
-        pairs = [tuple(line.rsplit(None, 1)) for line in lines if line and not line.startswith("#")]
+        pairs = list(_read_lines(path, text))
     tokens: dict[str, str] = {}
     for number, pair in enumerate(pairs, start=1):
         if len(pair) != 2 or pair[1] in tokens:
@@ -38,6 +41,18 @@ def read_tokens(path: str | Path) -> dict[str, str]:
     if not tokens:
         raise MemoryGraphError(f"{path} has no tokens")
     return tokens
+
+
+def _read_lines(path: str | Path, text: str) -> Iterator[tuple[str, ...]]:
+    for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
+        if not line or line.startswith("#"):
+            continue
+        if _COMMENT.search(line):  # its last word would be the token, which others might guess
+            raise MemoryGraphError(
+                f"{path}: line {number} has a comment behind its token: put the comment on a line of its own, "
+                "or write the file as a JSON object of namespaces and tokens, if it is none"
+            )
+        yield tuple(line.rsplit(None, 1))
 
 
 def hash_token(token: str) -> bytes:

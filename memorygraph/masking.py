@@ -120,13 +120,14 @@ def mask_values(value: Any) -> Any:
     }
 
 
-_SECRET_NAME = re.compile(rf"(?:\w*[_-])?{_NAMED}|authorization|cookie", re.IGNORECASE)
+_NO_SECRETS = r"[\w-]*(?:token(?:s|i[sz]e|_?count)|secretar)"  # counts, the parts of words, and a person
+_SECRET_NAME = re.compile(rf"(?!{_NO_SECRETS})[\w-]*{_NAMED}[\w-]*|[\w-]*(?:authorization|cookies?)", re.IGNORECASE)
 
 
 def names_secret(key: str) -> bool:
     """Tell whether a name says that its value is a secret.
 
-    >>> names_secret("db_password"), names_secret("max_tokens")
-    (True, False)
+    >>> names_secret("db_password"), names_secret("clientSecret"), names_secret("max_tokens")
+    (True, True, False)
     """
     return _SECRET_NAME.fullmatch(key) is not None

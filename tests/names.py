@@ -17,6 +17,7 @@ import pytest
 
 from memorygraph import EmbeddedServer, MemoryGraph, Provenance
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.forgetting import FRAMED_KEY
 from memorygraph.library import CYPHER
 from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.messages.threads import ListElement, NewValues, StateKey, ThreadWrite
@@ -181,6 +182,7 @@ def _store_programs(graph: MemoryGraph) -> None:
     history.append({"role": "user", "content": "u"})
     history.append({"role": "assistant", "content": "a"}, metadata=_METADATA, subgraph=[history[0]])
     history[0]["content"] = "v"
+    graph.messages("framed").append({"role": "user", "content": "u"}, metadata={FRAMED_KEY: "framed"})
     graph.run(_PROGRAM, mock=True)
     graph.run(_CONVO, language="convo")
     graph.run(_TWO_STEPS, language="convo")

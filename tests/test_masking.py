@@ -115,3 +115,32 @@ def test_a_text_under_the_name_of_a_secret_is_masked_at_any_depth() -> None:
         "a": [{"client_secret": "[masked: client_secret]", "max_tokens": 5}],
         "Authorization": "[masked: Authorization]", "token": "", "b": "ok",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("clientSecret", "accessToken", "refreshToken", "secretAccessKey", "SECRET_KEY", "x-api-key", "password1"),
+        *("token_value", "Set-Cookie", "cookies", "Proxy-Authorization", "credentials"),
+    ],
+)
+def test_a_name_of_a_secret_is_one_in_every_spelling(name: str) -> None:
+    assert mask_values({name: "plain words"}) == {name: f"[masked: {name}]"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "max_tokens",
+        "maxTokens",
+        "tokens_used",
+        "token_count",
+        "tokenizer",
+        "secretary",
+        "key",
+        "authorization_url",
+        "author",
+    ],
+)
+def test_a_name_that_is_of_no_secret_keeps_its_text(name: str) -> None:
+    assert mask_values({name: "plain words"}) == {name: "plain words"}

@@ -33,7 +33,8 @@ MATCH (:Conversation {namespace: $namespace, name: $name})-[:HEAD]->(version:Ver
 OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
 RETURN version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip, version.length AS length,
-       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
+       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced,
+       coalesce(version.framed, false) AS framed;
 
 // name: versions
 // Every version by its number. Parameters: namespace, name.
@@ -41,7 +42,8 @@ MATCH (:Conversation {namespace: $namespace, name: $name})-[:VERSION]->(version:
 OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
 RETURN version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip, version.length AS length,
-       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced
+       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced,
+       coalesce(version.framed, false) AS framed
 ORDER BY number;
 
 // name: version
@@ -50,7 +52,8 @@ MATCH (version:Version {namespace: $namespace, id: $id})
 OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
 RETURN version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip, version.length AS length,
-       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
+       older.number AS replaces, replaces.at AS at, EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced,
+       coalesce(version.framed, false) AS framed;
 
 // name: conversations
 // The conversations of a namespace after a name, in the order of their names, whose name has a text in it, whatever the
@@ -300,6 +303,11 @@ CALL (conversation, version, tip, made, replaced, unchanged) {
 }
 RETURN made IS NOT NULL OR created > 0 AS fits, replaced, version.number AS number;
 
+// name: frame-version
+// Say that an adapter of a framework writes a version. Parameters: namespace, version.
+MATCH (version:Version {namespace: $namespace, id: $version})
+SET version.framed = true;
+
 // name: branch-version
 // A new version that ends with a stored message and replaces nothing. Parameters: namespace, name, version,
 // tip, length.
@@ -320,8 +328,9 @@ CREATE (version)-[:TIP]->(tip);
 
 // name: find-place
 // Where a path of messages belongs, under the write lock of its conversation, which is created if it is not
-// there: the last of them that is stored, and whether it is `named` as one of this conversation, the version that holds all of them, or else the longest version that
-// they continue, or else a new one. The ids come from the last to the first, so that little is looked at where
+// there: the last of them that is stored, and whether it is `named` as one of this conversation, the version that holds
+// all of them, or else the longest version that they continue, or else a new one. What an adapter writes (`framed`) is
+// not continued: it adds the same messages itself. The ids come from the last to the first, so that little is looked at where
 // little is new; what is found first is only the quickest answer, and any answer loses nothing. Parameters:
 // namespace, name, recalled, ids, tip, new_version.
 MERGE (namespace:Namespace {name: $namespace})
@@ -349,7 +358,7 @@ CALL (conversation, holding) {
   UNWIND CASE WHEN holding = [] THEN $ids ELSE [] END AS id
   MATCH (message:Message {namespace: $namespace, id: id})<-[:TIP]-(version:Version)<-[:VERSION]-(conversation)
   USING INDEX SEEK message:Message(namespace, id)
-  WHERE NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
+  WHERE version.framed IS NULL AND NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
   WITH version LIMIT 1
   RETURN collect(version) AS continued
 }
@@ -357,7 +366,8 @@ CALL (conversation, holding, continued) {
   WITH conversation, holding, continued
   WHERE holding = [] AND continued = []
   MATCH (conversation)-[:VERSION]->(version:Version)
-  WHERE NOT EXISTS { (version)-[:TIP]->(:Message) } AND NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
+  WHERE version.framed IS NULL
+    AND NOT EXISTS { (version)-[:TIP]->(:Message) } AND NOT EXISTS { (version)<-[:REPLACES]-(:Version) }
   WITH version LIMIT 1
   RETURN collect(version) AS empty
 }
@@ -375,18 +385,20 @@ OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
 RETURN head(stored) AS stored, coalesce(head(named), true) AS named, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
        version.length AS length, older.number AS replaces, replaces.at AS at,
-       EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced;
+       EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced, coalesce(version.framed, false) AS framed;
 
 // name: attach
 // Keep metadata beside messages, with the conversation of a subagent inside it; a `response` can be found by the
-// endpoint's id of it. Parameters: namespace, rows [{id, message, body, model, length, properties, subgraph,
-// response}]; `properties` are what its answer cost.
+// endpoint's id of it. What is there already becomes the last one if it is attached `again`, and else stays where it is.
+// Parameters: namespace, again, rows [{id, message, body, model, length, properties, subgraph, response, place}];
+// `properties` are what its answer cost, and `place` is the number of the row, since all have one time.
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.message})
 USING INDEX SEEK message:Message(namespace, id)
 MERGE (metadata:Metadata {namespace: $namespace, id: row.id})
   ON CREATE SET metadata.body = row.body, metadata.model = row.model, metadata.length = row.length,
-                metadata.at = datetime()
+                metadata.at = datetime() + duration({nanoseconds: row.place})
+  ON MATCH SET metadata.at = CASE WHEN $again THEN datetime() + duration({nanoseconds: row.place}) ELSE metadata.at END
 SET metadata += row.properties
 SET metadata.response = coalesce(row.response, metadata.response)
 MERGE (message)-[:HAS]->(metadata)

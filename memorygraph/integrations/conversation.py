@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -93,6 +94,7 @@ class FrameworkConversation:
         with self._lock:
             branch = FrameworkConversation(self._mg, self.name, self._form, version=None, sampled=self._sampled)
             branch._graph = self._refreshed().branch(at)
+            branch._chosen = True
             return branch
 
     def _change(self, change: Callable[[MessageGraph], Result]) -> Result:
@@ -109,7 +111,7 @@ class FrameworkConversation:
         """The conversation as it is stored now."""
         graph = self.graph
         graph.refresh()
-        if not self._chosen and not is_framed(graph):
+        if not self._chosen and not may_be_framed(graph):
             # A recorder that had seen this version empty has put a call there.
             self._graph = graph = self._open()
         return graph
@@ -117,11 +119,14 @@ class FrameworkConversation:
     def _open(self) -> MessageGraph:
         """The last version that an adapter wrote, or a new one beside those of recorded calls."""
         graph = self._mg.messages(self.name)
-        if is_framed(graph):
+        if graph.version.framed:
             return graph
-        others = [graph.checkout(version) for version in reversed(graph.versions()) if not version.replaced]
-        framed = next(filter(is_framed, others), None)
-        return graph.branch(at=0) if framed is None else framed
+        others = [version for version in reversed(graph.versions()) if not version.replaced]
+        framed = next((version for version in others if version.framed), None)
+        if framed is not None:
+            return graph.checkout(framed)
+        found = next(filter(may_be_framed, itertools.chain([graph], map(graph.checkout, others))), None)
+        return graph.branch(at=0) if found is None else found
 
     def _values(self, graph: MessageGraph) -> Iterator[Any]:
         """The values that were last kept beside the messages for this conversation, or those of the messages."""
@@ -145,7 +150,9 @@ class FrameworkConversation:
         return {**message_of(self._form.to_message(value)).as_dict(), "metadata": beside}
 
 
-def is_framed(graph: MessageGraph) -> bool:
-    """Whether a version is one that adapters write, and not that of a recorded call."""
+def may_be_framed(graph: MessageGraph) -> bool:
+    """Whether an adapter may write a version: one does already, or did in an earlier release, or no call ends it."""
+    if graph.version.framed:
+        return True
     beside = graph.attachments_of_last()
     return any(FRAMED_KEY in kept.metadata for kept in beside) or not any("call" in kept.metadata for kept in beside)

@@ -24,7 +24,9 @@ class ShortenedAnswer(BaseModel):
     """An answer within a number of tokens."""
 
     left_out: dict[str, Any] = Field(
-        default={}, serialization_alias="leftOut", description="How many more there are, if not all fit"
+        default={},
+        serialization_alias="leftOut",
+        description="How many more there are, if not all fit; and the tokens left out of the first, if it does not",
     )
 
 

@@ -220,7 +220,7 @@ class _Handlers:
         try:
             await self._await_graph(ctx)
             found = await self._in_thread(ctx, lambda: complete_parameter(ref.uri, self._graph_of(ctx), text))
-        except (MemoryGraphError, PoolFull):  # a list of suggestions is no reason for an error
+        except MemoryGraphError:  # a list of suggestions is no reason for an error
             found = types.Completion(values=[])
         return types.CompleteResult(completion=found)
 

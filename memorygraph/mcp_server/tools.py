@@ -28,7 +28,7 @@ from memorygraph.languages.engine.findings import shorten, suggestion
 from memorygraph.mcp_server.schemas import schema_of_answer, schema_of_arguments
 from memorygraph.mcp_server.sdk import make
 from memorygraph.mcp_server.wording import say_in_words_of_tools
-from memorygraph.memory.pages import MIN_TOKENS, as_json
+from memorygraph.memory.pages import MIN_TOKENS, as_json, shorten_part
 from memorygraph.memory.transfer import explain_validation_error
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 # What clients take of one answer by default, as far as they say.
 DEFAULT_TOKENS = 25_000
 MAX_TOKENS = 10_000_000
+MIN_TEXT_TOKENS = 24  # of a text in an item that is shortened: a time is no longer
+FOUND_BY = frozenset({"id", "name", "from_node", "to_node"})  # in an item, what no answer shortens
 
 # What a client says that it is; the record of each of its writes says so too.
 CALLER: ContextVar[str] = ContextVar("caller", default="")
@@ -282,14 +284,48 @@ def keep_fitting(
     max_tokens: int,
     show: Callable[[Item], Any] = lambda item: item.as_dict(),  # type: ignore[attr-defined]
 ) -> dict[str, Any]:
-    """Show as many of the first items as fit under a name, and say how many are left out."""
+    """Show as many of the first items as fit under a name, and say how many are left out.
+
+    The first is always shown; where it is too long, it is shortened, and its `tokens` that are left out are counted.
+    """
     kept: list[Any] = []
+    cut = 0
     tokens_left = max_tokens - MIN_TOKENS // 2
     for item in items:
         shown = show(item)
-        tokens_left -= count_tokens(as_json([shown]))
-        if tokens_left < 0:
+        tokens = count_tokens(as_json([shown]))
+        if tokens > tokens_left:
+            if not kept:
+                kept.append(shorten_item(shown, tokens_left))
+                cut = tokens - count_tokens(as_json(kept))
             break
+        tokens_left -= tokens
         kept.append(shown)
-    left_out = len(items) - len(kept)
-    return {name: kept, **({"leftOut": {name: left_out}} if left_out else {})}
+    counts = {name: len(items) - len(kept), "tokens": cut}
+    left_out = {key: count for key, count in counts.items() if count > 0}
+    return {name: kept, **({"leftOut": left_out} if left_out else {})}
+
+
+def shorten_item(item: Any, max_tokens: int) -> Any:
+    """Cut the texts and lists in an item until it fits, as far as that goes: what it is found by stays whole."""
+    limit = max_tokens
+    shorter = item
+    while limit > 1 and count_tokens(as_json([shorter])) > max_tokens:
+        limit //= 2
+        shorter = shorten_values(item, limit)
+    return shorter
+
+
+def shorten_values(value: Any, limit: int) -> Any:
+    """A JSON value whose texts have about so many tokens, and whose lists an eighth as many values: one at least.
+
+    >>> shorten_values({"name": "one two three", "edges": [1, 2, 3]}, 16)
+    {'name': 'one two three', 'edges': [1, 2]}
+    """
+    if isinstance(value, str):
+        return shorten_part(value, max(limit, MIN_TEXT_TOKENS))
+    if isinstance(value, dict):
+        return {key: inner if key in FOUND_BY else shorten_values(inner, limit) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [shorten_values(inner, limit) for inner in value[: max(limit // 8, 1)]]
+    return value

@@ -21,7 +21,6 @@ _PICTURES = frozenset({"image_url", "input_image"})
 # No trainer takes what a model thought, and no endpoint reads it in the messages before an answer.
 _REASONING = frozenset({"reasoning", "thinking", "redacted_thinking", "reasoning_content", "reasoning_details"})
 _ROLES = {"developer": "system"}  # the schema knows no `developer`, which is the later name of `system`
-_DETAILS = frozenset({"auto", "low", "high"})
 _PICTURE_URL = re.compile(r"https?://|data:image/", re.IGNORECASE)
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -88,7 +87,7 @@ def count_omitted(messages: Iterable[Message]) -> Counter[str]:
         given = message.as_dict()
         content = given.get("content")
         kinds = [part.get("type") for part in content] if isinstance(content, list) else []
-        counted["reasoning"] += sum(kind in _REASONING for kind in [*kinds, *given])
+        counted["reasoning"] += sum(_is_reasoning(kind) for kind in [*kinds, *given])
     return +counted
 
 
@@ -110,6 +109,8 @@ def _form_of_tool(tool: Any) -> dict[str, Any]:
     if not isinstance(tool, Mapping) or tool.get("type", "function") != "function":
         raise NoFormError(f"tool `{tool.get('type') if isinstance(tool, Mapping) else tool}`")
     function = tool.get("function") or tool
+    if not isinstance(function, Mapping):
+        raise NoFormError(f"tool `{function}`")
     kept = {key: function.get(key) for key in ("name", "description", "parameters", "strict")}
     _check_name(kept["name"])
     return {"type": "function", "function": {key: value for key, value in kept.items() if value is not None}}
@@ -135,7 +136,7 @@ def _assistant_form(given: Mapping[str, Any]) -> dict[str, Any]:
             raise NoFormError(key)
     content = given.get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
-    parts = [part for part in parts if part.get("type") not in _REASONING]
+    parts = [part for part in parts if not _is_reasoning(part.get("type"))]
     if given.get("refusal"):
         parts = [part for part in parts if part.get("text") != ""] + [{"type": "refusal", "refusal": given["refusal"]}]
     form: dict[str, Any] = {}
@@ -182,12 +183,16 @@ def _part_form(part: Mapping[str, Any], allowed: Set[str]) -> dict[str, Any]:
         )
         if not isinstance(picture.get("url"), str) or not _PICTURE_URL.match(picture["url"]):
             raise NoFormError("picture without an address")
-        detail = {"detail": picture["detail"]} if picture.get("detail") in _DETAILS else {}
+        detail = {"detail": picture["detail"]} if picture.get("detail") in ("auto", "low", "high") else {}
         return {"type": "image_url", "image_url": {"url": picture["url"], **detail}}
     key = "refusal" if kind == "refusal" else "text"
     if not isinstance(part.get(key), str):
         raise NoFormError(f"part `{kind}` without a text")
     return {"type": key, key: part[key]}
+
+
+def _is_reasoning(kind: Any) -> bool:
+    return isinstance(kind, str) and kind in _REASONING
 
 
 def _check_name(name: Any) -> None:

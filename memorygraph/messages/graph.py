@@ -93,8 +93,13 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
-            drafts = [Draft.of(message) for message in value]
-            self._edit(lambda slots: slots.__setitem__(index, drafts))
+            with self._lock:
+                # A message that is kept keeps its attachments, as after `del`.
+                new: list[Slot] = [
+                    (message.entry_in(self) if isinstance(message, MessageView) else None) or Draft.of(message)
+                    for message in value
+                ]
+                self._edit(lambda slots: slots.__setitem__(index, new))
         else:
             draft = Draft.of(value)
             self._edit(lambda slots: slots.__setitem__(self._place(index), draft))
@@ -252,7 +257,8 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
     ) -> Version:
         """Put a whole list of messages on the version that it fits, and return that version. Never a conflict.
 
-        That is a version that holds the list already, or else the longest that it continues, or a new one.
+        That is a version that holds the list already, or else the longest that it continues, or a new one. Versions
+        that an adapter of a framework writes are not continued.
         `sampled` are the indexes of the messages that a model answered, by default the last if it is an
         assistant message; `metadata` is kept beside the last.
         """

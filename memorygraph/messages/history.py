@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
+from memorygraph.graph.forgetting import FRAMED_KEY
 from memorygraph.messages.message import ROOT, Message, canonical_json, chain, digest
 
 MAX_ALIGNED_BITS = 1 << 29  # 64 MiB: of two versions, each with 23,000 messages that the other has too
@@ -72,7 +73,8 @@ class Version:
     """A version of a conversation: its number, its tip, and what it replaces.
 
     `replaces` is the number of the older version whose prefix was broken at the index `at`. A version that
-    was `replaced` never changes again.
+    was `replaced` never changes again. One that is `framed` is written by an adapter of a framework, and recorded
+    calls do not continue it.
     """
 
     id: str = field(default_factory=lambda: f"{secrets.randbits(63):016x}")
@@ -82,10 +84,11 @@ class Version:
     replaces: int | None = None
     at: int | None = None
     replaced: bool = False
+    framed: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if key != "framed"}
 
 
 @dataclass(frozen=True)
@@ -116,11 +119,15 @@ class VersionChange:
         """The id of the version after the change: that of the old one, or of the one that replaces it."""
         return self.base.id if self.at is None else f"{self.operation:016x}"
 
-    def result(self, number: int) -> Version:
+    def frames(self, name: str) -> bool:
+        """Whether an adapter writes the version after the change, in the conversation of this name."""
+        return self.base.framed or any(kept.metadata.get(FRAMED_KEY) == name for kept in self.attachments)
+
+    def result(self, number: int, *, framed: bool = False) -> Version:
         """The version after the change; a new one has this number."""
         if self.at is None:
-            return replace(self.base, tip=self.new_tip, length=self.length)
-        return Version(self.version, number, self.new_tip, self.length, self.base.number, self.at)
+            return replace(self.base, tip=self.new_tip, length=self.length, framed=framed)
+        return Version(self.version, number, self.new_tip, self.length, self.base.number, self.at, framed=framed)
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,7 @@ class Neo4jStorage:
         for part in (*pages_of(ahead, MAX_ROWS_PER_QUERY), rows[len(ahead) :]):
             self._refuse_too_large(part)
         known = self._store_ahead(ahead)
+        framed = change.frames(self.name)
 
         def work(transaction: NamespaceTransaction) -> tuple[Version, frozenset[str]]:
             # A version without messages may not be stored yet: the first message creates the conversation.
@@ -122,8 +123,10 @@ class Neo4jStorage:
                 transaction.run("messages/mark-sampled", rows=page)
             sampled = {*known, *(row["id"] for row in marked), *self._write(transaction, rows[len(ahead) : last])}
             moved = self._append(transaction, change, rows) or self._move(transaction, change, rows[last:])
-            self._attach(transaction, change.attachments)
-            return change.result(moved["number"]), frozenset(sampled.union(moved["sampled"]))
+            self._attach(transaction, change.attachments, again=True)
+            if framed and (change.at is not None or not change.base.framed):
+                transaction.run("messages/frame-version", version=change.version)
+            return change.result(moved["number"], framed=framed), frozenset(sampled.union(moved["sampled"]))
 
         result = self.namespace.write(work)
         if isinstance(result, ConflictError):
@@ -141,6 +144,8 @@ class Neo4jStorage:
             if base.length == 0:
                 self._create(transaction, base.id)
             transaction.run(query)
+            if base.framed:
+                transaction.run("messages/frame-version", version=version.id)
             rows = transaction.run("messages/version", id=version.id)
             if not rows or rows[0]["tip"] != tip:  # the conversation, or the message, was forgotten meanwhile
                 raise Abandon(conflict_error(self.name, base, replaced=False))
@@ -175,14 +180,14 @@ class Neo4jStorage:
             if not holds:
                 change = VersionChange(version, tip, (), len(ids))
                 version = change.result(self._move(transaction, change, rows[last:])["number"])
-            self._attach(transaction, attachments, response)
+            self._attach(transaction, attachments, response=response)
             return version
 
         return self.namespace.write(work)
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
-        """Keep attachments of stored messages."""
-        self.namespace.write(lambda transaction: self._attach(transaction, attachments))
+        """Keep attachments of stored messages, as the last ones."""
+        self.namespace.write(lambda transaction: self._attach(transaction, attachments, again=True))
 
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """The attachments of these messages, in their order, then in the order in which they were stored."""
@@ -283,10 +288,15 @@ class Neo4jStorage:
         return known
 
     def _attach(
-        self, transaction: NamespaceTransaction, attachments: Sequence[Attachment], response: str | None = None
+        self,
+        transaction: NamespaceTransaction,
+        attachments: Sequence[Attachment],
+        *,
+        again: bool = False,
+        response: str | None = None,
     ) -> None:
         rows = []
-        for attachment in attachments:
+        for place, attachment in enumerate(attachments):
             self._write(transaction, self._rows(ROOT, attachment.inner))
             rows.append(
                 {
@@ -297,10 +307,11 @@ class Neo4jStorage:
                     "properties": answer_properties(attachment.metadata),
                     "subgraph": attachment.subgraph,
                     "response": response,
+                    "place": place,
                 }
             )
         if rows:
-            transaction.run("messages/attach", rows=rows)
+            transaction.run("messages/attach", again=again, rows=rows)
 
     def _rows(self, parent: str, entries: Sequence[MessageEntry]) -> list[dict[str, Any]]:
         """The rows of messages that follow `parent`."""

@@ -55,11 +55,12 @@ class Storage(Protocol):
     def add_path(self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = ()) -> Version:
         """Put a whole conversation on a version, and return that version.
 
-        It is one that holds the conversation already, or else the longest that it continues, or a new one.
+        It is one that holds the conversation already, or else the longest that it continues and no adapter writes, or
+        a new one.
         """
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
-        """Keep attachments of stored messages, with the conversations of subagents inside them."""
+        """Keep attachments of stored messages, as the last ones, with the conversations of subagents inside them."""
 
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """The attachments of these messages, in their order, then in the order in which they were stored."""
@@ -120,17 +121,18 @@ class InMemoryStorage:
                 version = self._versions.get(change.base.id)
                 if version is None or version.tip != change.base.tip or version.replaced:
                     raise conflict_error(self.name, change.base, replaced=bool(version and version.replaced))
-                self._put(change.parent, change.entries, change.attachments)
+                self._put(change.parent, change.entries, change.attachments, again=True)
                 if change.at is not None:
                     self._keep(replace(version, replaced=True))
-                self._operations[change.operation] = self._keep(change.result(number=len(self._versions) + 1))
+                result = change.result(len(self._versions) + 1, framed=change.frames(self.name))
+                self._operations[change.operation] = self._keep(result)
             sampled = frozenset(entry.id for entry in change.entries if self._entries[entry.id].sampled)
             return self._operations[change.operation], sampled
 
-    def branch(self, base: Version, tip: str, length: int) -> Version:  # noqa: ARG002 - it is stored already
+    def branch(self, base: Version, tip: str, length: int) -> Version:
         """A new version that ends with a message of the version `base`."""
         with self._lock:
-            return self._keep(Version(number=len(self._versions) + 1, tip=tip, length=length))
+            return self._keep(Version(number=len(self._versions) + 1, tip=tip, length=length, framed=base.framed))
 
     def add_path(self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = ()) -> Version:
         """Put a whole conversation on a version."""
@@ -142,16 +144,16 @@ class InMemoryStorage:
             if holding:
                 return holding[0]
             prefix = {ROOT, *(entry.id for entry in entries)}
-            continued = [v for v in self._versions.values() if v.tip in prefix and not v.replaced]
+            continued = [v for v in self._versions.values() if v.tip in prefix and not (v.replaced or v.framed)]
             if not continued:
-                return self.branch(self._versions[self._head], tip, len(entries))
+                return self.branch(Version(), tip, len(entries))
             longest = max(continued, key=lambda version: version.length)
             return self._keep(replace(longest, tip=tip, length=len(entries)))
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
-        """Keep attachments of stored messages."""
+        """Keep attachments of stored messages, as the last ones."""
         with self._lock:
-            self._put(ROOT, (), attachments)
+            self._put(ROOT, (), attachments, again=True)
 
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """The attachments of these messages."""
@@ -171,7 +173,9 @@ class InMemoryStorage:
             stored.append(StoredMessage(entry.id, entry.message.body, {}, attachments))
         return stored
 
-    def _put(self, parent: str, entries: Sequence[MessageEntry], attachments: Sequence[Attachment]) -> None:
+    def _put(
+        self, parent: str, entries: Sequence[MessageEntry], attachments: Sequence[Attachment], *, again: bool = False
+    ) -> None:
         now = datetime.now(UTC).isoformat()
         for entry in entries:
             # Once sampled, a message stays sampled: a copy that comes back says less than the original.
@@ -183,6 +187,8 @@ class InMemoryStorage:
         for attachment in attachments:
             self._put(ROOT, attachment.inner, ())
             kept = self._attachments.setdefault(attachment.message_id, {})
+            if again:
+                kept.pop(attachment.id, None)
             kept.setdefault(attachment.id, replace(attachment, at=now, inner=()))
 
     def _keep(self, version: Version) -> Version:

@@ -16,6 +16,7 @@ from memorygraph.messages.message import Message
 
 if TYPE_CHECKING:
     from memorygraph.messages.graph import MessageGraph
+    from memorygraph.messages.history import MessageEntry
 
 Part = TypeVar("Part", bound="DictView | ListView")
 
@@ -116,6 +117,13 @@ class MessageView(DictView):
         """The conversation of the subagent inside a tool response, or None."""
         self._check()
         return self._host.subgraph(self._index)
+
+    def entry_in(self, host: MessageGraph) -> MessageEntry | None:
+        """The message as a list keeps it, or None where it is of another list, or is not at its place any more."""
+        if self._host is not host or self._index >= len(host):
+            return None
+        entry = host.entry(self._index)
+        return entry if entry.message == self._message else None
 
     def __missing__(self, key: str) -> Any:
         if key == "metadata" and self.metadata:

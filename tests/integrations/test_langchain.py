@@ -25,7 +25,11 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
-from memorygraph.integrations.langchain import MemoryGraphChatMessageHistory, MemoryGraphRetriever
+from memorygraph.integrations.langchain import (
+    MemoryGraphChatMessageHistory,
+    MemoryGraphRetriever,
+    record_langchain,
+)
 from memorygraph.integrations.openai_agents import MemoryGraphSession
 from memorygraph.scripted.scripted_model import ScriptedModel
 
@@ -200,6 +204,25 @@ def test_a_chain_with_a_history_answers_from_it(graph: MemoryGraph) -> None:
         sent = [message["content"] for message in scripted.requests[1].json["messages"]]
     assert sent == ["I am Ada.", "Hello, Ada.", "Who am I?"]
     assert [message["content"] for message in graph.messages("talk")] == [*sent, "Your name is Ada."]
+
+
+@pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is deprecated")
+def test_a_history_keeps_its_messages_beside_recorded_calls_that_begin_as_it_does(graph: MemoryGraph) -> None:
+    with ScriptedModel(["A.", "B.", "C.", "D."], strict=True) as scripted:
+        plain = ChatOpenAI(model="scripted", base_url=scripted.base_url, api_key=SecretStr("sk-test"), max_retries=0)
+        chain = RunnableWithMessageHistory(
+            record_langchain(graph, plain, "talk"), lambda name: MemoryGraphChatMessageHistory(graph, name)
+        )
+        config: Any = {"configurable": {"session_id": "talk"}}
+        for text in ("One?", "Two?", "Three?"):
+            chain.invoke([HumanMessage(text)], config)
+        said = ["One?", "A.", "Two?", "B.", "Three?", "C."]
+        assert [message.content for message in MemoryGraphChatMessageHistory(graph, "talk").messages] == said
+        # The calls go on in one version, and the history in another.
+        assert [version.length for version in graph.messages("talk").versions()] == [6, 6]
+        MemoryGraphChatMessageHistory(graph, "talk").clear()
+        chain.invoke([HumanMessage("Four?")], config)
+    assert [message.content for message in MemoryGraphChatMessageHistory(graph, "talk").messages] == ["Four?", "D."]
 
 
 def test_a_chat_model_with_a_recorded_client_is_recorded(graph: MemoryGraph) -> None:

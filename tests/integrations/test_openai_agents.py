@@ -336,3 +336,45 @@ def test_recorded_calls_of_a_session_are_trained_on_once_with_instructions_and_t
     assert {sample["messages"][0]["content"] for sample in samples} == {"Hand over.", "Tell the time."}
     assert all(sample["tools"] for sample in samples)
     assert faults_of_lines(data.jsonl()) == []
+
+
+def asked_by(items: list[Any]) -> list[Any]:
+    """What users said among items."""
+    return [item["content"] for item in items if item.get("role") == "user"]
+
+
+def test_a_session_keeps_its_items_beside_recorded_calls_that_begin_as_it_does(graph: MemoryGraph) -> None:
+    """Without instructions, a model is sent exactly what the session holds."""
+
+    async def talk() -> None:
+        with ScriptedModel(["A.", "B.", "C.", "D.", "E."], strict=True) as model:
+            async with graph.record(client_of(model), "talk") as client:
+                agent = Agent("assistant", model=OpenAIResponsesModel("scripted", client))
+                session = MemoryGraphSession(graph, "talk", sampled=False)
+                for text in ("One?", "Two?"):
+                    await run(agent, text, session, streamed=False)
+                branch = session.branch(at=1)
+                await run(agent, "Once more?", branch, streamed=False)
+                assert asked_by(await branch.get_items()) == ["One?", "Once more?"]
+                # A program that starts anew finds the branch, which was written last.
+                session = MemoryGraphSession(graph, "talk", sampled=False)
+                await run(agent, "Four?", session, streamed=False)
+                assert asked_by(await session.get_items()) == ["One?", "Once more?", "Four?"]
+                await session.clear_session()
+                await run(agent, "Five?", session, streamed=False)
+                assert asked_by(await MemoryGraphSession(graph, "talk").get_items()) == ["Five?"]
+            sent = [asked_by(request.json["input"]) for request in model.requests]
+        assert sent == [["One?"], ["One?", "Two?"], ["One?", "Once more?"], ["One?", "Once more?", "Four?"], ["Five?"]]
+
+    asyncio.run(talk())
+    assert graph.messages("talk").training_data().answers == 5
+
+
+def test_a_branch_of_a_recorded_call_stays_on_its_version(graph: MemoryGraph) -> None:
+    with (
+        ScriptedModel("A.", strict=True) as model,
+        graph.record(openai.OpenAI(base_url=model.base_url, api_key="sk-test"), "talk") as client,
+    ):
+        client.chat.completions.create(model="scripted", messages=[{"role": "user", "content": "One?"}])
+    branch = MemoryGraphSession(graph, "talk", version=1).branch()
+    assert [item["content"] for item in asyncio.run(branch.get_items())] == ["One?", "A."]

@@ -240,6 +240,18 @@ def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: P
     assert read_tokens(path) == {"abc": "team"}
 
 
+@pytest.mark.parametrize("line", ["people s3cret   # Ada's laptop", "people s3cret #laptop", "people #s3cret"])
+def test_a_comment_behind_a_token_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
+    """Its last word would be the token, and anybody might guess it."""
+    path = tmp_path / "tokens"
+    path.touch(mode=0o600)
+    path.write_text(f"# of clients\n\nteam abc\n{line}\n")
+    with pytest.raises(MemoryGraphError, match=r"tokens: line 4 .* a line of its own"):
+        read_tokens(path)
+    path.write_text("team#1 a#bc\n")
+    assert read_tokens(path) == {"a#bc": "team#1"}
+
+
 def test_the_mark_with_which_editors_begin_utf_8_is_no_part_of_a_file_of_tokens(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.touch(mode=0o600)

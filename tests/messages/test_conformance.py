@@ -556,3 +556,44 @@ def test_a_version_is_read_whose_successor_is_just_being_written() -> None:
     storage.torn = False
     history.refresh()
     assert history == [u("V"), a()]
+
+
+def test_the_metadata_attached_last_counts_also_where_it_was_there_before(history: MessageGraph) -> None:
+    history.extend([u(), a()])
+    for value in (1, 5, 1):
+        history.attach(1, {"rating": value})
+        assert history.metadata(1) == {"rating": value}
+    history.pop()
+    history.append(a(), metadata={"rating": 5})
+    assert history.metadata(1) == {"rating": 5}
+    # What a recorder sends once more changes nothing.
+    history.add_path([u(), a()], metadata={"rating": 1})
+    assert history.metadata(1) == {"rating": 5}
+
+
+def test_what_an_edit_carries_along_keeps_its_order(history: MessageGraph) -> None:
+    history.extend([u(), a()])
+    for value in range(5):
+        history.attach(1, {"rating": value})
+    history[0] = u("V")
+    assert [kept.metadata["rating"] for kept in history.attachments()] == [0, 1, 2, 3, 4]
+    assert history.metadata(1) == {"rating": 4}
+
+
+def test_messages_that_a_slice_keeps_keep_what_is_beside_them(history: MessageGraph) -> None:
+    history.extend([u("1"), a("2"), call(), result()])
+    history.attach(1, {"rating": 5})
+    history.attach(3, {"cost": 1}, subgraph=[u("inner")])
+    kept = history[1]
+    history[0]["content"] = "one"
+    history[:] = [kept, *history[2:], u("3")]
+    assert history == [a("2"), call(), result(), u("3")]
+    assert history.metadata(0) == {"rating": 5}
+    assert history.metadata(2) == {"cost": 1, "length": 1}
+    assert history.subgraph(2) == [u("inner")]
+    history.messages = history.messages[::2]
+    assert [history.metadata(i).get("rating") for i in range(2)] == [5, None]
+    assert history.metadata(1)["cost"] == 1
+    # A message of another list is a new one, and so is one that is not at its place any more.
+    history[:] = [*MessageGraph([{**u(), "metadata": {"of": "another"}}]), kept]
+    assert [history.metadata(i) for i in range(2)] == [{}, {}]

@@ -138,6 +138,34 @@ def test_what_has_no_valid_form_is_left_out_counted_and_named(reason: str) -> No
     assert (data.answers, data.left_out[reason], data.jsonl()) == (0, 1, "")
 
 
+ODD_KIND: Any = {"type": ["text"], "text": "Hi"}
+ODD: dict[str, tuple[str, Any, Any]] = {
+    "part `['text']` of a user": ("part `['text']`", [ODD_KIND], "Hello"),
+    "part `['text']` of a model": ("part `['text']`", "Hi", [ODD_KIND]),
+    "part `None`": ("part `None`", "Hi", [{"text": "Hi"}]),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_parts_of_no_known_kind_are_left_out_whatever_their_kind_is(name: str) -> None:
+    reason, question, answer = ODD[name]
+    history = MessageGraph([{"role": "user", "content": question}, {"role": "assistant", "content": answer}])
+    assert history.training_data().left_out == {reason: 1}
+
+
+def test_a_detail_of_a_picture_that_there_is_not_is_left_out() -> None:
+    picture = {"type": "image_url", "image_url": {"url": PICTURE, "detail": ["low"]}}
+    form = form_of_message(Message.of({"role": "user", "content": [picture]}))
+    assert form["content"] == [{"type": "image_url", "image_url": {"url": PICTURE}}]
+
+
+@pytest.mark.parametrize("tool", [{"function": "clock"}, {"type": "function", "function": ["clock"]}])
+def test_a_tool_whose_function_is_none_has_no_form(tool: Any) -> None:
+    history = MessageGraph([HI])
+    history.append({"role": "assistant", "content": "a"}, metadata={"parameters": {"tools": [tool]}})
+    assert history.training_data().left_out == {f"tool `{tool['function']}`": 1}
+
+
 TEXTS = st.sampled_from(["", " ", "Hi"])
 PARTS = st.one_of(
     st.builds(lambda kind, text: {"type": kind, "text": text}, st.sampled_from(["text", "input_text"]), TEXTS),

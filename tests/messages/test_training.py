@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memorygraph import NotFoundError
 from memorygraph.messages.graph import MessageGraph
+from memorygraph.messages.history import Attachment
 from memorygraph.messages.training import AnswerFilter, TrainingData, training_data
 from tests.examples import examples
 
@@ -98,6 +99,13 @@ def test_a_time_without_a_zone_is_of_utc(history: MessageGraph) -> None:
     assert history.training_data(since=now + hour).answers == 0
     elsewhere = timezone(timedelta(hours=9))
     assert history.training_data(since=datetime.now(elsewhere) - hour).answers == 1
+
+
+def test_a_time_may_name_its_zone_as_that_of_a_server_with_one_does() -> None:
+    kept = Attachment("m", {}, at="2026-07-02T01:30:00.123456789+02:00[Europe/Berlin]")
+    hour, at = timedelta(hours=1), datetime(2026, 7, 1, 23, 30, tzinfo=UTC)
+    assert AnswerFilter(since=at, until=at + hour).refuse([kept], None) is None
+    assert AnswerFilter(since=at + hour).refuse([], kept.at) == "another time"
 
 
 @pytest.mark.parametrize(
