@@ -24,12 +24,13 @@ from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
-    from memorygraph.graph.history import Revision
     from memorygraph.graph.loads import LoadReport
     from memorygraph.graph.namespace import Namespace
     from memorygraph.query import Query
 
 Result = TypeVar("Result")
+
+MAX_NEWER_LOADS = 100  # those of other writers, meanwhile
 
 script_options = combine(
     click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files),
@@ -114,11 +115,10 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
     """Store files one after the other, each with a bar; stopped by Ctrl-C, say what is stored."""
     reports: list[LoadReport] = []
     done = 0
+    before: int | None = None  # the newest revision when the store of a file began
 
     def explain(_: KeyboardInterrupt) -> str:
-        file = loads[len(reports)].file
-        # Of a whole file only its record tells whether it was committed before the command was stopped.
-        stored = done if batched else int(any(newer.file == file for newer in newer_loads(graph, before)))
+        stored = done if batched else int(is_stored(graph, loads[len(reports)].file, before))
         return explain_stopped_load(loads, reports, stored, batched=batched)
 
     def advance(number: int) -> None:
@@ -133,13 +133,15 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
         return output.UnfinishedError(error, stays, reports)
 
     for load in loads:
-        before, done = max((newest.revision for newest in graph.revisions(1)), default=0), 0
+        before, done = None, 0
         try:
             with explaining_stop(explain), output.progress_bar(f"storing {Path(load.file).name}") as bar:
+                before = newest_revision(graph)
                 if load.statements is not None:
                     bar.total(load.statements)
                 more = {"checked": bar.total} if batched else {}
-                reports.append(load.store(progress=advance, **more))
+                report = load.store(progress=advance, **more)
+            reports.append(report)
         except MemoryGraphError as error:
             if not reports or isinstance(error, Interrupted):
                 raise
@@ -196,9 +198,19 @@ def rehearse_each(
         ) from error
 
 
-def newer_loads(graph: MemoryGraph, before: int) -> list[Revision]:
-    """The loads after a revision, as far as they are few."""
-    return [revision for revision in graph.revisions(100) if revision.revision > before]
+def newest_revision(graph: MemoryGraph) -> int:
+    """The revision of the namespace's last load; 0 before the first."""
+    return max((newest.revision for newest in graph.revisions(1)), default=0)
+
+
+def is_stored(graph: MemoryGraph, file: str, before: int | None) -> bool:
+    """Tell whether a whole file was stored after a revision: of a write that was stopped only its record says so.
+
+    Where `before` is None, the write had not begun.
+    """
+    return before is not None and any(
+        newer.revision > before and newer.file == file for newer in graph.revisions(MAX_NEWER_LOADS)
+    )
 
 
 def explain_stopped_load(

@@ -20,8 +20,8 @@ import pytest
 from click.testing import CliRunner
 
 from memorygraph import MemoryGraph
-from memorygraph.cli import cli
-from memorygraph.errors import find_interrupt
+from memorygraph.cli import cli, output
+from memorygraph.errors import ConnectionError, find_interrupt
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 from memorygraph.scripted.replies import Request
@@ -366,6 +366,50 @@ def test_a_load_that_is_stopped_while_it_says_what_it_stored_does_not_say_that_n
     done = CliRunner().invoke(cli, ["--namespace", environment, "load", *option, str(file)])
     assert done.exit_code == 130
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyboardInterrupt(), 130), (ConnectionError("Neo4j is gone"), 3)], ids=["stopped", "lost"]
+)
+def test_a_load_that_ends_between_two_files_says_that_the_first_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    ask, asked = MemoryGraph.revisions, 0
+
+    def end_at_the_second(graph: MemoryGraph, limit: int) -> object:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            raise error
+        return ask(graph, limit)
+
+    monkeypatch.setattr(MemoryGraph, "revisions", end_at_the_second)
+    files = [tmp_path / "one.ctx", tmp_path / "two.ctx"]
+    for number, file in enumerate(files):
+        file.write_text(nodes(number, number + 1))
+    done = CliRunner().invoke(cli, ["load", *map(str, files), "--json"])
+    said = "nothing of {two} is stored" if code == 130 else "{one} is stored (revision 1), nothing of {two} is stored"
+    assert done.exit_code == code
+    assert said.format(one=files[0], two=files[1]) in done.stderr
+    if code == 3:
+        assert [each["file"] for each in json.loads(done.stdout)["stored"]] == [str(files[0])]
+
+
+def test_a_load_that_is_stopped_as_its_bar_ends_says_that_it_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def stopped_at_its_end(_: str) -> Iterator[output.Bar]:
+        with progress_bar("") as bar:
+            yield bar
+        raise KeyboardInterrupt
+
+    progress_bar = output.progress_bar
+    monkeypatch.setattr(output, "progress_bar", stopped_at_its_end)
+    file = tmp_path / "one.ctx"
+    file.write_text(nodes(0, 1))
+    done = CliRunner().invoke(cli, ["load", str(file)])
+    assert (done.exit_code, f"stopped: {file} is stored" in done.stderr) == (130, True), done.output
 
 
 def test_an_error_that_is_its_own_cause_is_no_interrupt() -> None:
