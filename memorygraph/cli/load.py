@@ -15,7 +15,7 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine
-from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop
+from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop, is_stored, newest_revision
 from memorygraph.errors import ConnectionError, MemoryGraphError, Problem, ScriptError, TooLargeError
 from memorygraph.home import namespace_option
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from memorygraph.query import Query
 
 Result = TypeVar("Result")
-
-MAX_NEWER_LOADS = 100  # those of other writers, meanwhile
 
 script_options = combine(
     click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files),
@@ -196,21 +194,6 @@ def rehearse_each(
             "which a dry run and --show-cypher try all in one, and `load` stores each in its own. Nothing was changed: "
             "try fewer files at a time, or load those first that the others need"
         ) from error
-
-
-def newest_revision(graph: MemoryGraph) -> int:
-    """The revision of the namespace's last load; 0 before the first."""
-    return max((newest.revision for newest in graph.revisions(1)), default=0)
-
-
-def is_stored(graph: MemoryGraph, file: str, before: int | None) -> bool:
-    """Tell whether a whole file was stored after a revision: of a write that was stopped only its record says so.
-
-    Where `before` is None, the write had not begun.
-    """
-    return before is not None and any(
-        newer.revision > before and newer.file == file for newer in graph.revisions(MAX_NEWER_LOADS)
-    )
 
 
 def explain_stopped_load(

@@ -412,6 +412,45 @@ def test_a_load_that_is_stopped_as_its_bar_ends_says_that_it_is_stored(
     assert (done.exit_code, f"stopped: {file} is stored" in done.stderr) == (130, True), done.output
 
 
+@pytest.fixture(params=["server-memory", "basic-memory"])
+def importing(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
+    """A command that imports a memory."""
+    file = tmp_path / "memory.jsonl"
+    file.write_text('{"type": "entity", "name": "Ada", "entityType": "person", "observations": ["writes"]}')
+    if request.param == "basic-memory":
+        (tmp_path / "notes").mkdir()
+        file = tmp_path / "notes"
+        (file / "ada.md").write_text("---\ntitle: Ada\n---\nShe writes.")
+    return "import", "--format", request.param, str(file)
+
+
+@pytest.mark.parametrize("ends", ["before", "after"])
+def test_an_import_that_is_stopped_says_whether_it_is_stored(
+    importing: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    def import_and_stop(graph: MemoryGraph, *arguments: str) -> None:
+        if ends == "after":
+            import_memory(graph, *arguments)
+        raise KeyboardInterrupt
+
+    import_memory = MemoryGraph.import_memory
+    monkeypatch.setattr(MemoryGraph, "import_memory", import_and_stop)
+    stopped = CliRunner().invoke(cli, importing)
+    said = {"before": "nothing of it is stored; run the same command again", "after": "it is stored"}[ends]
+    assert (stopped.exit_code, stopped.stderr) == (130, f"memorygraph: stopped: {said}\n")
+
+
+def test_an_import_that_is_stopped_while_it_is_printed_says_that_it_is_stored(
+    importing: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "print_done", stopped)
+    said = [CliRunner().invoke(cli, importing).stderr for _ in range(2)]
+    assert said == [f"memorygraph: stopped: {it}\n" for it in ("it is stored (revision 1)", "it was stored already")]
+
+
 def test_an_error_that_is_its_own_cause_is_no_interrupt() -> None:
     error = ValueError("of itself")
     error.__cause__ = error
