@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import warnings
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -151,7 +152,7 @@ def cli(ctx: click.Context, /, **options: str | None) -> None:
     with explaining_stop(lambda _: NOTHING_DONE):
         from memorygraph.graph.bad_elements import hear_bad_elements
 
-    ctx.with_resource(hear_bad_elements(output.warn))
+    ctx.with_resource(hear_bad_elements(partial(output.warn, ctx)))
     ctx.obj = Settings(**options)
 
 

@@ -82,10 +82,10 @@ def print_json(value: Any) -> None:
     print_text(to_json(value))
 
 
-def warn(message: str) -> None:
-    """A warning on stderr, and in the JSON document that the command prints."""
+def warn(ctx: click.Context, message: str) -> None:
+    """A warning on stderr, and in the JSON document that the command prints; from any thread, which has no context."""
     say(f"warning: {message}")
-    click.get_current_context().meta.setdefault(WARNED, []).append(
+    ctx.meta.setdefault(WARNED, []).append(
         {"file": None, "line": None, "column": None, "message": message, "code": "bad-element"}
     )
 

@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -28,7 +29,9 @@ from memorygraph.cli.output import (
     PIECE_WRITES,
     escape_unknown_characters,
     is_piped,
+    json_option,
     print_in_utf_8,
+    print_json,
     print_json_list,
     print_table,
     progress_bar,
@@ -37,7 +40,9 @@ from memorygraph.cli.output import (
 )
 from memorygraph.cli.server import BarWhenNeeded
 from memorygraph.compiler import contextscript
+from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.schema import take_turn
+from memorygraph.runtime.depth import CallStack
 from memorygraph.scripts import open_script
 from tests.cli.test_commands import ANSI
 
@@ -333,3 +338,21 @@ def test_what_is_no_number_is_null_in_json_and_shown_in_a_table(capsys: pytest.C
     assert json.loads(to_json(values)) == {"a": None, "b": [None, 1.5], "at": "2026-01-01 00:00:00+00:00"}
     print_table(["a"], [[math.nan]])
     assert capsys.readouterr().out.splitlines()[-1].strip() == "NaN"
+
+
+def test_a_bad_element_that_another_thread_reads_is_a_warning_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_bad_element() -> None:
+        with naming_bad_elements() as is_right:
+            is_right("edge", "e", weight=7.5)
+
+    @click.command
+    @json_option
+    def deep_command() -> None:
+        CallStack().call_in_thread(read_bad_element, ())
+        print_json({})
+
+    monkeypatch.setattr(cli, "get_command", lambda *_: deep_command)
+    done = CliRunner().invoke(cli, ["deep", "--json"])
+    [warning] = json.loads(done.stdout)["warnings"]
+    assert warning["message"].startswith('edge "e" is not as it should be: weight = 7.5')
+    assert done.stderr == f"warning: {warning['message']}\n"
