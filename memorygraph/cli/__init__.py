@@ -127,7 +127,7 @@ class _LazyGroup(click.Group):
                 raise
         output.say_error(failure)
         if ctx.meta.get(output.AS_JSON):
-            output.print_json(output.error_document(failure))
+            output.print_error(failure)
         raise click.exceptions.Exit(failure.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

@@ -281,6 +281,16 @@ def error_document(error: MemoryGraphError) -> dict[str, Any]:
     return document
 
 
+def print_error(error: MemoryGraphError) -> None:
+    """Print the document of an error; a stdout that does not take it changes nothing of how the command ends."""
+    try:
+        print_json(error_document(error))
+    except BrokenPipeError:
+        stop_printing()
+    except MemoryGraphError as unprinted:
+        say_error(unprinted)
+
+
 def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     """An error as the list that `--json` prints under `errors`."""
     if isinstance(error, FilesError):

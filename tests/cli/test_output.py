@@ -255,6 +255,15 @@ def test_a_stdout_that_takes_no_more_is_said_as_such(command: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("stdout", ["> /dev/full", "| true"])
+def test_an_error_that_stdout_does_not_take_ends_the_command_as_it_would(stdout: str) -> None:
+    finished = run_in_shell(f"memorygraph --uri bolt://127.0.0.1:1 show a --json {stdout}; exit ${{PIPESTATUS[0]}}")
+    assert (finished.returncode, "127.0.0.1:1" in finished.stderr) == (3, True)
+    assert finished.stderr.count("what is printed cannot be written to stdout") == ("full" in stdout)
+    assert "report" not in finished.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_command_goes_on_to_its_end_where_stderr_takes_no_more() -> None:
     finished = run_in_shell("memorygraph check - 2> /dev/full < /dev/null")
     assert finished.returncode == 0
