@@ -137,7 +137,7 @@ def doctor_command(context: click.Context, *, graph: bool, fix: bool) -> None:
     database = None
     if uri := settings.named_uri:
         database = Database(uri, login(settings.user, settings.password), settings.named_database)
-    found = [finding.without(secrets) for finding in examine(server, database)]
+    found = [finding.without(secrets) for finding in examine(server, database, settings.named_database)]
     models = [finding.without(secrets) for finding in examine_models()]
     if output.wants_json():
         all_is_well = all(finding.ok for finding in found + models)
