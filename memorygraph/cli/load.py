@@ -305,6 +305,8 @@ def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadRepo
         for report in reports:
             output.say_warnings(report.warnings)
             print_report(report)
+            if not dry_run:
+                say_how_to_run(report)
         say_place(settings, graph, dry_run=dry_run)
 
 
@@ -330,8 +332,12 @@ def print_report(report: LoadReport) -> None:
         f"revision {report.revision} of namespace {report.namespace}"
     )
     output.print_counts(report)
+    if report.resumed_after:
+        output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")
+
+
+def say_how_to_run(report: LoadReport) -> None:
+    """Say how a program that is stored now is run."""
     if LANGUAGES[report.language].runner and report.file:
         name = shlex.quote(Path(report.file).stem)
         output.say(f"it is run by its name: memorygraph{namespace_option(report.namespace)} run --stored {name}")
-    if report.resumed_after:
-        output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")

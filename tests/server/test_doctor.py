@@ -108,7 +108,7 @@ def test_a_missing_start_cache_is_a_warning_with_its_reason(monkeypatch: pytest.
     found = json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)["findings"]
     (cache,) = [finding for finding in found if finding["name"] == "start cache"]
     assert (cache["ok"], cache["warning"], cache["detail"]) == (True, True, reason)
-    assert "memorygraph up" in cache["next_step"]
+    assert cache["next_step"].endswith(f"unset {SWITCH} to have it")
     lines = CliRunner().invoke(cli, ["doctor"]).stdout.splitlines()
     assert [line for line in lines if re.fullmatch(f"warn +start cache +{reason}", line)]
 
@@ -131,6 +131,16 @@ def test_a_java_home_of_another_java_is_said(embedded: EmbeddedServer, monkeypat
     found = of(doctor.examine(embedded), "java")
     assert found.ok
     assert "JAVA_HOME names no Java 25" in found.detail
+
+
+def test_a_relative_java_home_that_is_taken_is_said(
+    embedded: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jdk").mkdir()
+    (tmp_path / "jdk" / "release").write_text('JAVA_VERSION="25.0.1"\n', "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAVA_HOME", "jdk")
+    assert f"Java 25 of JAVA_HOME at {tmp_path / 'jdk'}" in doctor.examine_java(embedded).detail
 
 
 def test_files_that_are_absent_or_altered_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
