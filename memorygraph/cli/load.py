@@ -81,7 +81,8 @@ def load_command(
         raise click.UsageError("--batch cannot be combined with --dry-run or --show-cypher")
     if restart and batch is None:
         raise click.UsageError("--restart goes with --batch")
-    with explaining_stop(lambda _: f"nothing is stored; {AGAIN}"):
+    reports: list[LoadReport] = []
+    with explaining_stop(lambda _: describe_end(reports, dry_run=dry_run)):
         if batch is not None:
             names = [(file, language_name(file, language)) for file in files]
             with settings.connect() as graph:
@@ -296,18 +297,23 @@ def print_queries(queries: list[Query]) -> None:
 
 def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadReport], *, dry_run: bool = False) -> None:
     """Print what loads have stored, with their warnings, and where it can be seen."""
-    done = "nothing is stored: it was a dry run" if dry_run else "; ".join(map(describe_stored, reports))
-    with explaining_stop(lambda _: done):
-        if output.wants_json():
-            documents = [{**report.as_dict(), "errors": []} for report in reports]
-            output.print_json(documents[0] if len(documents) == 1 else documents)
-            return
-        for report in reports:
-            output.say_warnings(report.warnings)
-            print_report(report)
-            if not dry_run:
-                say_how_to_run(report)
-        say_place(settings, graph, dry_run=dry_run)
+    if output.wants_json():
+        documents = [{**report.as_dict(), "errors": []} for report in reports]
+        output.print_json(documents[0] if len(documents) == 1 else documents)
+        return
+    for report in reports:
+        output.say_warnings(report.warnings)
+        print_report(report)
+        if not dry_run:
+            say_how_to_run(report)
+    say_place(settings, graph, dry_run=dry_run)
+
+
+def describe_end(reports: Sequence[LoadReport], *, dry_run: bool) -> str:
+    """Say what is stored where the command is stopped before it has stored any file, or after the last."""
+    if dry_run and reports:
+        return "nothing is stored: it was a dry run"
+    return "; ".join(map(describe_stored, reports)) if reports else f"nothing is stored; {AGAIN}"
 
 
 def describe_stored(report: LoadReport) -> str:

@@ -354,13 +354,16 @@ def test_a_command_stopped_by_ctrl_c_while_its_modules_are_imported_says_that_no
 
 
 @pytest.mark.parametrize(("option", "said"), [((), "is stored (revision 1)"), (("--dry-run",), "it was a dry run")])
-def test_a_load_that_is_stopped_while_it_says_what_it_stored_does_not_say_that_nothing_is_stored(
-    environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str
+@pytest.mark.parametrize("place", ["memorygraph.cli.load.print_report", "memorygraph.MemoryGraph.close"])
+def test_a_load_that_is_stopped_after_it_does_not_say_that_nothing_is_stored(
+    environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str, place: str
 ) -> None:
-    def stopped(_: object) -> None:
+    def stopped(value: object) -> None:
+        if isinstance(value, MemoryGraph):
+            value.connection.close()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memorygraph.cli.load.print_report", stopped)
+    monkeypatch.setattr(place, stopped)
     file = tmp_path / "one.ctx"
     file.write_text('Node(node_id="a", name="A", data="");')
     done = CliRunner().invoke(cli, ["--namespace", environment, "load", *option, str(file)])
