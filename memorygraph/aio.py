@@ -17,12 +17,14 @@ from threading import Lock
 from typing import Any, Self
 
 from memorygraph.client import MemoryGraph
-from memorygraph.errors import Problem
+from memorygraph.errors import ConnectionError, Problem
 from memorygraph.graph.connection import Driver
 from memorygraph.limits import RunBudget
 
 PAGE_ROWS = 1000
 MAX_THREADS = 32
+
+CLOSED = "this client was closed: nothing more can be asked through it. Connect again, or close it after its last use"
 
 
 class _Stream:
@@ -31,11 +33,18 @@ class _Stream:
     def __init__(self, values: Generator[Any, None, None]) -> None:
         self._values = values
         self._busy = Lock()
+        self._is_given_up = False
         self.is_reading = False
 
     def read_page(self) -> list[Any]:
-        """Read the next page; an empty one is the end."""
+        """Read the next page; one that is not full is the last.
+
+        Raises:
+            ConnectionError: the rest was given up, as the client was closed.
+        """
         with self._busy:
+            if self._is_given_up:
+                raise ConnectionError(f"a stream was not read to its end: {CLOSED}")
             self.is_reading = True
             try:
                 return list(itertools.islice(self._values, PAGE_ROWS))
@@ -45,6 +54,7 @@ class _Stream:
     def close(self) -> None:
         """Give up the rest."""
         with self._busy:
+            self._is_given_up = True
             self._values.close()
 
 
@@ -73,10 +83,16 @@ class Offloaded:
         budget = RunBudget()
         call = partial(copy_context().run, budget.call, partial(method, *args, **options))
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._executor, call)
+            return await self._submit(call)
         except asyncio.CancelledError:
             budget.cancel("the task that asked for this was cancelled")
             raise
+
+    def _submit(self, call: Callable[[], Any]) -> asyncio.Future[Any]:
+        try:
+            return asyncio.get_running_loop().run_in_executor(self._executor, call)
+        except RuntimeError as error:  # the executor was shut down
+            raise ConnectionError(CLOSED) from error
 
     async def _stream(
         self, method: Callable[..., Generator[Any, None, None]], /, *args: Any, **options: Any
@@ -85,7 +101,10 @@ class Offloaded:
         stream = _Stream(method(*args, **options))
         self._streams.add(stream)
         try:
-            while page := await self._run(stream.read_page):
+            is_last = False
+            while not is_last:
+                page = await self._run(stream.read_page)
+                is_last = len(page) < PAGE_ROWS
                 for value in page:
                     yield value
         except asyncio.CancelledError:
@@ -93,7 +112,7 @@ class Offloaded:
                 self._executor.submit(stream.close)  # behind the page, which is still being read: nobody waits for it
             raise
         except BaseException:
-            with suppress(RuntimeError):  # the client is closed already, and has closed this first
+            with suppress(ConnectionError):  # the client is closed already, and has closed this first
                 await self._run(stream.close)
             raise
         finally:
@@ -105,7 +124,8 @@ class AsyncMemoryGraph(Offloaded):
 
     Only what `stream` gives is read with `async for`, without an `await`. A call that is cancelled may still be
     stored: a commit that was sent cannot be taken back; a run ends before its next step. At most MAX_THREADS calls
-    run at a time, in threads of the client's own, so that they never wait for other work of the program.
+    run at a time, in threads of the client's own, so that they never wait for other work of the program. Once the
+    client is closed, a call, and a stream that was not read to its end, is a `ConnectionError`.
 
     Example::
 

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import warnings
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -126,7 +127,7 @@ class _LazyGroup(click.Group):
                 raise
         output.say_error(failure)
         if ctx.meta.get(output.AS_JSON):
-            output.print_json(output.error_document(failure))
+            output.print_error(failure)
         raise click.exceptions.Exit(failure.exit_code)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
@@ -151,7 +152,7 @@ def cli(ctx: click.Context, /, **options: str | None) -> None:
     with explaining_stop(lambda _: NOTHING_DONE):
         from memorygraph.graph.bad_elements import hear_bad_elements
 
-    ctx.with_resource(hear_bad_elements(output.warn))
+    ctx.with_resource(hear_bad_elements(partial(output.warn, ctx)))
     ctx.obj = Settings(**options)
 
 

@@ -40,10 +40,14 @@ def complete_from_graph(find: Callable[[MemoryGraph, str], Iterable[str]]) -> Co
     return offer
 
 
+def find_conversations(graph: MemoryGraph, typed: str) -> list[str]:
+    """The conversation of this name, and those that follow: what begins with the text stands first among these."""
+    exact = [typed] if typed and graph.messages(typed).stored else []
+    return [*exact, *(each.name for each in graph.conversations(MAX_OFFERED, after=typed))]
+
+
 complete_ids = complete_from_graph(lambda graph, typed: graph.ids(typed, MAX_OFFERED))
-complete_conversations = complete_from_graph(
-    lambda graph, typed: [each.name for each in graph.conversations(MAX_OFFERED, containing=typed)]
-)
+complete_conversations = complete_from_graph(find_conversations)
 complete_programs = complete_from_graph(lambda graph, _: [each.name for each in graph.programs()])
 complete_runs = complete_from_graph(lambda graph, _: ["last", *(run.id for run in graph.runs(MAX_OFFERED))])
 complete_namespaces = complete_from_graph(lambda graph, _: [each.name for each in graph.namespaces()])

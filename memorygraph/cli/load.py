@@ -15,7 +15,7 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine
-from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop
+from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop, is_stored, newest_revision
 from memorygraph.errors import ConnectionError, MemoryGraphError, Problem, ScriptError, TooLargeError
 from memorygraph.home import namespace_option
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -24,7 +24,6 @@ from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
-    from memorygraph.graph.history import Revision
     from memorygraph.graph.loads import LoadReport
     from memorygraph.graph.namespace import Namespace
     from memorygraph.query import Query
@@ -82,7 +81,8 @@ def load_command(
         raise click.UsageError("--batch cannot be combined with --dry-run or --show-cypher")
     if restart and batch is None:
         raise click.UsageError("--restart goes with --batch")
-    with explaining_stop(lambda _: f"nothing is stored; {AGAIN}"):
+    reports: list[LoadReport] = []
+    with explaining_stop(lambda _: describe_end(reports, dry_run=dry_run)):
         if batch is not None:
             names = [(file, language_name(file, language)) for file in files]
             with settings.connect() as graph:
@@ -114,11 +114,10 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
     """Store files one after the other, each with a bar; stopped by Ctrl-C, say what is stored."""
     reports: list[LoadReport] = []
     done = 0
+    before: int | None = None  # the newest revision when the store of a file began
 
     def explain(_: KeyboardInterrupt) -> str:
-        file = loads[len(reports)].file
-        # Of a whole file only its record tells whether it was committed before the command was stopped.
-        stored = done if batched else int(any(newer.file == file for newer in newer_loads(graph, before)))
+        stored = done if batched else int(is_stored(graph, loads[len(reports)].file, before))
         return explain_stopped_load(loads, reports, stored, batched=batched)
 
     def advance(number: int) -> None:
@@ -133,13 +132,15 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
         return output.UnfinishedError(error, stays, reports)
 
     for load in loads:
-        before, done = max((newest.revision for newest in graph.revisions(1)), default=0), 0
+        before, done = None, 0
         try:
             with explaining_stop(explain), output.progress_bar(f"storing {Path(load.file).name}") as bar:
+                before = newest_revision(graph)
                 if load.statements is not None:
                     bar.total(load.statements)
                 more = {"checked": bar.total} if batched else {}
-                reports.append(load.store(progress=advance, **more))
+                report = load.store(progress=advance, **more)
+            reports.append(report)
         except MemoryGraphError as error:
             if not reports or isinstance(error, Interrupted):
                 raise
@@ -194,11 +195,6 @@ def rehearse_each(
             "which a dry run and --show-cypher try all in one, and `load` stores each in its own. Nothing was changed: "
             "try fewer files at a time, or load those first that the others need"
         ) from error
-
-
-def newer_loads(graph: MemoryGraph, before: int) -> list[Revision]:
-    """The loads after a revision, as far as they are few."""
-    return [revision for revision in graph.revisions(100) if revision.revision > before]
 
 
 def explain_stopped_load(
@@ -301,16 +297,23 @@ def print_queries(queries: list[Query]) -> None:
 
 def print_reports(settings: Settings, graph: MemoryGraph, reports: list[LoadReport], *, dry_run: bool = False) -> None:
     """Print what loads have stored, with their warnings, and where it can be seen."""
-    done = "nothing is stored: it was a dry run" if dry_run else "; ".join(map(describe_stored, reports))
-    with explaining_stop(lambda _: done):
-        if output.wants_json():
-            documents = [{**report.as_dict(), "errors": []} for report in reports]
-            output.print_json(documents[0] if len(documents) == 1 else documents)
-            return
-        for report in reports:
-            output.say_warnings(report.warnings)
-            print_report(report)
-        say_place(settings, graph, dry_run=dry_run)
+    if output.wants_json():
+        documents = [{**report.as_dict(), "errors": []} for report in reports]
+        output.print_json(documents[0] if len(documents) == 1 else documents)
+        return
+    for report in reports:
+        output.say_warnings(report.warnings)
+        print_report(report)
+        if not dry_run:
+            say_how_to_run(report)
+    say_place(settings, graph, dry_run=dry_run)
+
+
+def describe_end(reports: Sequence[LoadReport], *, dry_run: bool) -> str:
+    """Say what is stored where the command is stopped before it has stored any file, or after the last."""
+    if dry_run and reports:
+        return "nothing is stored: it was a dry run"
+    return "; ".join(map(describe_stored, reports)) if reports else f"nothing is stored; {AGAIN}"
 
 
 def describe_stored(report: LoadReport) -> str:
@@ -335,8 +338,12 @@ def print_report(report: LoadReport) -> None:
         f"revision {report.revision} of namespace {report.namespace}"
     )
     output.print_counts(report)
+    if report.resumed_after:
+        output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")
+
+
+def say_how_to_run(report: LoadReport) -> None:
+    """Say how a program that is stored now is run."""
     if LANGUAGES[report.language].runner and report.file:
         name = shlex.quote(Path(report.file).stem)
         output.say(f"it is run by its name: memorygraph{namespace_option(report.namespace)} run --stored {name}")
-    if report.resumed_after:
-        output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")

@@ -82,10 +82,10 @@ def print_json(value: Any) -> None:
     print_text(to_json(value))
 
 
-def warn(message: str) -> None:
-    """A warning on stderr, and in the JSON document that the command prints."""
+def warn(ctx: click.Context, message: str) -> None:
+    """A warning on stderr, and in the JSON document that the command prints; from any thread, which has no context."""
     say(f"warning: {message}")
-    click.get_current_context().meta.setdefault(WARNED, []).append(
+    ctx.meta.setdefault(WARNED, []).append(
         {"file": None, "line": None, "column": None, "message": message, "code": "bad-element"}
     )
 
@@ -279,6 +279,16 @@ def error_document(error: MemoryGraphError) -> dict[str, Any]:
     if isinstance(error, UnfinishedError):
         document["stored"] = [report.as_dict() for report in error.reports]
     return document
+
+
+def print_error(error: MemoryGraphError) -> None:
+    """Print the document of an error; a stdout that does not take it changes nothing of how the command ends."""
+    try:
+        print_json(error_document(error))
+    except BrokenPipeError:
+        stop_printing()
+    except MemoryGraphError as unprinted:
+        say_error(unprinted)
 
 
 def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files
 from memorygraph.cli.settings import OpenedServer, Settings, report_from_graph
-from memorygraph.cli.stopping import AGAIN, explaining_stop
+from memorygraph.cli.stopping import AGAIN, explaining_stop, is_stored, newest_revision
 from memorygraph.home import expand_user
 from memorygraph.sentences import counted
 
@@ -182,8 +182,7 @@ def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
     interrupted import goes on when it is run again.
     """
     if form != "bundle":
-        with explaining_stop(lambda _: f"nothing of it is stored; {AGAIN}"):
-            print_import(graph.import_memory(file, form))
+        print_import(import_at_once(graph, file, form))
         return
     stopped = explaining_stop(lambda _: f"what was imported by then is stored; {AGAIN} to go on")
     with stopped, output.progress_bar("importing") as bar:
@@ -191,6 +190,18 @@ def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
     resumed = f"; {report.resumed_after} lines were stored before" if report.resumed_after else ""
     message = f"imported {report.nodes} nodes, {report.relationships} relationships into {report.namespace}{resumed}"
     output.print_done({**report.as_dict(), "errors": []}, message)
+
+
+def import_at_once(graph: MemoryGraph, file: str, form: str) -> LoadReport:
+    """Import a memory in one transaction; stopped by Ctrl-C, say whether it is stored."""
+    before: int | None = None
+
+    def explain(_: KeyboardInterrupt) -> str:
+        return "it is stored" if is_stored(graph, file, before) else f"nothing of it is stored; {AGAIN}"
+
+    with explaining_stop(explain):
+        before = newest_revision(graph)
+        return graph.import_memory(file, form)
 
 
 @click.command("adopt")
@@ -231,7 +242,9 @@ def parse_token(text: str) -> tuple[str, str]:
 
 def print_import(report: LoadReport) -> None:
     """Print what an import has stored."""
-    for warning in report.warnings:
-        output.say(f"warning: {warning.message}")
-    counts = report.as_dict()
-    output.print_done(counts, f"{counted(counts)}; revision {report.revision} of namespace {report.namespace}")
+    stored = f"it is stored (revision {report.revision})" if report.revision else "it was stored already"
+    with explaining_stop(lambda _: stored):
+        for warning in report.warnings:
+            output.say(f"warning: {warning.message}")
+        counts = report.as_dict()
+        output.print_done(counts, f"{counted(counts)}; revision {report.revision} of namespace {report.namespace}")

@@ -64,12 +64,15 @@ def finish_start_cache(server: EmbeddedServer) -> None:
 
     if not is_switched_on() or (cache := server.start_cache()) is None or cache.exists():
         return
-    output.say("Neo4j has stopped. Its start cache is being made, once, so that the next start is twice as quick")
-    try:
-        if not cache.await_made(MAX_WAIT_FOR_CACHE_S):
-            output.say(f"the start cache is not there yet: {cache.why_missing()}")
-    except KeyboardInterrupt:
-        output.say("the start cache is made in the background")
+    if cache.is_being_made() or cache.can_be_made():
+        output.say("Neo4j has stopped. Its start cache is being made, once, so that the next start is twice as quick")
+        try:
+            if cache.await_made(MAX_WAIT_FOR_CACHE_S):
+                return
+        except KeyboardInterrupt:
+            output.say("the start cache is made in the background")
+            return
+    output.say(f"the start cache is not there yet: {cache.why_missing()}")
 
 
 @click.command("status")
@@ -137,7 +140,7 @@ def doctor_command(context: click.Context, *, graph: bool, fix: bool) -> None:
     database = None
     if uri := settings.named_uri:
         database = Database(uri, login(settings.user, settings.password), settings.named_database)
-    found = [finding.without(secrets) for finding in examine(server, database)]
+    found = [finding.without(secrets) for finding in examine(server, database, settings.named_database)]
     models = [finding.without(secrets) for finding in examine_models()]
     if output.wants_json():
         all_is_well = all(finding.ok for finding in found + models)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from memorygraph.ending import ENDED_BY_SIGNAL
 from memorygraph.errors import MemoryGraphError, find_interrupt
 
+if TYPE_CHECKING:
+    from memorygraph.client import MemoryGraph
+
 AGAIN = "run the same command again"
 STOPPED_AT_QUESTION = f"stopped at a question: nothing was done, and nothing has changed; {AGAIN} to be asked again"
 NOTHING_DONE = f"nothing was done, and nothing has changed; {AGAIN}"
+MAX_NEWER_LOADS = 100  # those of other writers, while a command stored something
 NOTHING_PRINTED = f"nothing was printed, and nothing has changed; {AGAIN}"
 
 
@@ -33,3 +38,18 @@ def explaining_stop(explain: Callable[[KeyboardInterrupt], str]) -> Iterator[Non
         if stop is None:
             raise
         raise Interrupted(f"stopped: {explain(stop)}") from stop
+
+
+def newest_revision(graph: MemoryGraph) -> int:
+    """The revision of the namespace's last load; 0 before the first."""
+    return max((newest.revision for newest in graph.revisions(1)), default=0)
+
+
+def is_stored(graph: MemoryGraph, file: str, before: int | None) -> bool:
+    """Tell whether a whole file was stored after a revision: of a write that was stopped only its record says so.
+
+    Where `before` is None, the write had not begun.
+    """
+    return before is not None and any(
+        newer.revision > before and newer.file == file for newer in graph.revisions(MAX_NEWER_LOADS)
+    )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +131,7 @@ def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
             problems += error.problems
     if problems:
         raise ScriptError(problems[:MAX_PROBLEMS])
-    return replace(transfer_of(notes).store(Writer(namespace)), file=str(folder))
+    return transfer_of(notes).store(Writer(namespace), str(path))
 
 
 def transfer_of(notes: list[Note]) -> Transfer:

@@ -84,9 +84,10 @@ class Transfer(ForeignFile):
     entities: list[tuple[int, Entity]] = field(default_factory=list)
     relations: list[tuple[int, Relation]] = field(default_factory=list)
 
-    def store(self, writer: Writer) -> LoadReport:
-        """Store all of it in one write."""
+    def store(self, writer: Writer, file: str | None = None) -> LoadReport:
+        """Store all of it in one write, recorded as of the file, or of a folder that is named here."""
         started = time.monotonic()
+        file = file or self.file
         ends = [name for _, relation in self.relations for name in (relation.source, relation.target)]
         names = [entity.name for _, entity in self.entities] + ends
         statements = len(self.entities) + len(self.relations)
@@ -99,7 +100,7 @@ class Transfer(ForeignFile):
             def report(stored: StoredWrite) -> LoadReport:
                 nodes = new + len(stored.indexes & observed) if stored.revision else 0
                 return LoadReport(
-                    file=self.file,
+                    file=file,
                     language=LANGUAGE,
                     statements=statements,
                     nodes_created=nodes,
@@ -112,7 +113,7 @@ class Transfer(ForeignFile):
 
             return report
 
-        report = store_plan(writer, names, build, statements=statements, file=self.file)
+        report = store_plan(writer, names, build, statements=statements, file=file)
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
     def plan_entities(self, plan: EntityPlan, warnings: list[Problem]) -> tuple[int, frozenset[int]]:

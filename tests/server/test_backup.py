@@ -750,6 +750,23 @@ def test_a_backup_that_is_killed_while_it_copies_the_graph_costs_nothing(
     assert [server_process.find_server(home) for home in homes] == [None, None]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell stands for the tool")
+@pytest.mark.parametrize("name", ["", "maintenance/copy"])
+def test_a_tool_whose_caller_was_killed_ends_with_what_else_that_has_left(tmp_path: Path, name: str) -> None:
+    home = tmp_path.resolve()
+    Workspace(home).copy_home.mkdir(parents=True)
+    tool = [admin_tool.ADMIN_TOOL_CLASS, admin_tool.home_argument(home / name)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(["/bin/sh", "-c", "echo; read end", *tool], stdin=pipe, stdout=pipe) as process:
+        try:
+            assert process.stdout
+            process.stdout.readline()  # it has become this program
+            EmbeddedServer(home).down()
+            assert process.poll() is not None
+        finally:
+            process.kill()
+
+
 # The driver has no objects for some of them.
 ALL_TIMES = """
 MATCH (event:Event)-[at:AT]->(event)

@@ -40,7 +40,10 @@ from memorygraph.server.server_home import Workspace
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-VARIABLES = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MEMORYGRAPH_MODEL", "MEMORYGRAPH_EMBEDDING_MODEL", "NEO4J_URI")
+VARIABLES = (
+    *("OPENAI_API_KEY", "OPENAI_BASE_URL", "MEMORYGRAPH_MODEL", "MEMORYGRAPH_EMBEDDING_MODEL"),
+    *("NEO4J_URI", "NEO4J_DATABASE"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -70,8 +73,8 @@ def test_every_part_of_an_empty_set_up_is_examined_and_well(embedded: EmbeddedSe
     assert [finding.name for finding in findings] == [
         "versions",
         "home",
-        "disk",
         "clock",
+        "disk",
         "java",
         "files",
         "start cache",
@@ -105,7 +108,7 @@ def test_a_missing_start_cache_is_a_warning_with_its_reason(monkeypatch: pytest.
     found = json.loads(CliRunner().invoke(cli, ["doctor", "--json"]).stdout)["findings"]
     (cache,) = [finding for finding in found if finding["name"] == "start cache"]
     assert (cache["ok"], cache["warning"], cache["detail"]) == (True, True, reason)
-    assert "memorygraph up" in cache["next_step"]
+    assert cache["next_step"].endswith(f"unset {SWITCH} to have it")
     lines = CliRunner().invoke(cli, ["doctor"]).stdout.splitlines()
     assert [line for line in lines if re.fullmatch(f"warn +start cache +{reason}", line)]
 
@@ -128,6 +131,16 @@ def test_a_java_home_of_another_java_is_said(embedded: EmbeddedServer, monkeypat
     found = of(doctor.examine(embedded), "java")
     assert found.ok
     assert "JAVA_HOME names no Java 25" in found.detail
+
+
+def test_a_relative_java_home_that_is_taken_is_said(
+    embedded: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "jdk").mkdir()
+    (tmp_path / "jdk" / "release").write_text('JAVA_VERSION="25.0.1"\n', "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JAVA_HOME", "jdk")
+    assert f"Java 25 of JAVA_HOME at {tmp_path / 'jdk'}" in doctor.examine_java(embedded).detail
 
 
 def test_files_that_are_absent_or_altered_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,7 +280,6 @@ def test_a_named_server_is_examined_in_place_of_the_embedded_one(embedded: Embed
     assert [finding.name for finding in findings] == [
         "versions",
         "home",
-        "disk",
         "clock",
         "NEO4J_URI",
         "database",
@@ -278,6 +290,29 @@ def test_a_named_server_is_examined_in_place_of_the_embedded_one(embedded: Embed
     assert [finding for finding in findings if not finding.ok] == []
     assert f"{len(CYPHER.migrations())} of {len(CYPHER.migrations())}" in of(findings, "schema").detail
     assert "lets you in" in of(findings, "NEO4J_URI").detail
+
+
+@pytest.mark.usefixtures("named_home")
+@pytest.mark.parametrize(("name", "wrong"), [("people", ["NEO4J_DATABASE"]), ("Neo4j", []), ("", [])])
+def test_a_database_that_the_embedded_server_does_not_have_is_said(
+    monkeypatch: pytest.MonkeyPatch, name: str, wrong: list[str]
+) -> None:
+    monkeypatch.setenv("NEO4J_DATABASE", name)
+    done = CliRunner().invoke(cli, ["doctor", "--json"])
+    failed = [each for each in json.loads(done.stdout)["findings"] if not each["ok"]]
+    assert [each["name"] for each in failed] == wrong
+    assert done.exit_code == (3 if wrong else 0)
+    assert all("unset NEO4J_DATABASE" in each["next_step"] for each in failed)
+
+
+def test_a_named_server_needs_no_room_for_the_embedded_one(
+    embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = psutil.disk_usage("/")._replace(free=100 * MB)
+    monkeypatch.setattr("memorygraph.server.doctor.shutil.disk_usage", lambda _: full)
+    assert not of(examine(embedded), "disk").ok
+    named = examine(embedded, Database("bolt://127.0.0.1:1"))
+    assert [finding.name for finding in named if not finding.ok] == ["NEO4J_URI"]
 
 
 def test_wrong_credentials_are_told_apart_from_a_server_that_is_down(database: Database) -> None:

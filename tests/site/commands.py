@@ -81,13 +81,13 @@ def _options(command: click.Command, context: click.Context) -> str:
 
 
 def _name(context: click.Context, option: click.Option) -> str:
-    names = ", ".join(sorted(option.opts, key=len, reverse=True))
+    names = " / ".join([", ".join(sorted(option.opts, key=len, reverse=True)), *option.secondary_opts])
     return names if option.is_flag else f"{names} {option.make_metavar(context)}"
 
 
 def _explain(option: click.Option) -> str:
     said = [(option.help or "As its name says").rstrip(".") + "."]
-    if isinstance(option.default, (str, int, float)) and not option.is_flag:
+    if isinstance(option.default, (str, int, float)) and option.default != "" and not option.is_flag:
         said.append(f"Default: `{option.default}`.")
     if option.multiple:
         said.append("It may be given repeatedly.")

