@@ -231,7 +231,7 @@ CALL () {
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
   USING INDEX SEEK entity:Node(namespace, id)
   WHERE entity.data <> '' AND entity.data IN row.texts
-  RETURN collect(DISTINCT entity.id) AS emptied
+  RETURN collect(DISTINCT row.entity) AS emptied
 }
 RETURN nodes, edges, emptied;
 
