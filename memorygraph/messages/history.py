@@ -88,7 +88,7 @@ class Version:
 
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
-        return {key: value for key, value in asdict(self).items() if key != "framed"}
+        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -376,5 +376,5 @@ def test_a_branch_of_a_recorded_call_stays_on_its_version(graph: MemoryGraph) ->
         graph.record(openai.OpenAI(base_url=model.base_url, api_key="sk-test"), "talk") as client,
     ):
         client.chat.completions.create(model="scripted", messages=[{"role": "user", "content": "One?"}])
-    branch = MemoryGraphSession(graph, "talk", version=1).branch()
-    assert [item.get("content") for item in asyncio.run(branch.get_items())] == ["One?", "A."]
+    items: Any = asyncio.run(MemoryGraphSession(graph, "talk", version=1).branch().get_items())
+    assert [item["content"] for item in items] == ["One?", "A."]
