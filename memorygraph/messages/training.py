@@ -180,6 +180,7 @@ def read_paths(storage: Storage) -> tuple[list[tuple[MessageEntry, ...]], dict[s
     """The paths of all versions and of all subagents inside them, and the attachments of their messages."""
     attachments: dict[str, list[Attachment]] = {}
     paths: list[tuple[MessageEntry, ...]] = []
+    known: dict[str, MessageEntry] = {}  # a long conversation has most of its messages in hundreds of versions
     seen: set[str] = set()
     tips = [version.tip for version in storage.versions() if version.tip]
     # Subagents may have subagents, and share messages with each other.
@@ -188,7 +189,7 @@ def read_paths(storage: Storage) -> tuple[list[tuple[MessageEntry, ...]], dict[s
         if tip in seen:
             continue
         seen.add(tip)
-        path = tuple(storage.path(tip))
+        path = tuple(known.setdefault(entry.id, entry) for entry in storage.path(tip))
         paths.append(path)
         new = [entry.id for entry in path if entry.id not in attachments]
         attachments.update({id_: [] for id_ in new})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memorygraph import NotFoundError
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import Attachment
-from memorygraph.messages.training import AnswerFilter, TrainingData, training_data
+from memorygraph.messages.training import AnswerFilter, TrainingData, read_paths, training_data
 from tests.examples import examples
 
 
@@ -57,6 +57,15 @@ def test_an_answer_that_two_versions_share_is_trained_on_once(history: MessageGr
     weights = Counter(m["weight"] for sample in data for m in sample["messages"] if "weight" in m)
     assert weights[1] == 3
     assert data.left_out == {"off-policy": 1}
+
+
+def test_versions_hold_their_common_messages_once(history: MessageGraph) -> None:
+    history.extend({"role": "user", "content": f"{number}?"} for number in range(3))
+    history.append({"role": "assistant", "content": "yes"}, sampled=True)
+    history[2] = {"role": "user", "content": "another one?"}
+    paths, _ = read_paths(history._storage)
+    assert len(paths) == 2
+    assert [one is other for one, other in zip(*paths, strict=True)] == [True, True, False, False]
 
 
 def test_9_a_subagent_is_a_sample_of_its_own(history: MessageGraph) -> None:
