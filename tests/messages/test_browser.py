@@ -18,7 +18,7 @@ BLOCKS = [*SAVED.values(), *(block for name, block in CYPHER.items() if name.sta
 def test_every_query_is_documented_and_planned_on_indexes(connection: Connection, block: NamedQuery) -> None:
     documented = block.documentation.partition("Parameters: ")[2]
     assert all(parameter in documented for parameter in block.parameters)
-    values = {"rows": [], "ids": ["a"], "limit": 1}
+    values = {"rows": [], "ids": ["a"], "limit": 1, "again": False}
     _, operators = connection.plan(block(**{name: values.get(name, "a") for name in block.parameters}))
     assert [name for name, _ in operators if name.endswith("Scan") and "Index" not in name] == []
 
