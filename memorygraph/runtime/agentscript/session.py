@@ -94,7 +94,7 @@ class Session:
     def known_names(self) -> Scope:
         """What an entry is checked with: what was declared before it, and what the variables are now."""
         scope = Scope(dict(self._declared), self.scope.configs)
-        scope.variables = {name: [kind_of(value)] for name, value in self.scope.variables.items()}
+        scope.variables = {name: [stand_in(value)] for name, value in self.scope.variables.items()}
         return scope
 
     def declare(self, pieces: Sequence[syntax.Import | syntax.Agent], source: Source) -> None:
@@ -126,8 +126,8 @@ def show_data(value: Any, statement: syntax.Statement, scope: BlockScope) -> Any
         raise locate_error(error, statement, scope) from error
 
 
-def kind_of(value: Any) -> syntax.Expression:
-    """An expression for the value of a variable, from which checks see what kind of value it is."""
+def stand_in(value: Any) -> syntax.Expression:
+    """The expression that stands for the value of a variable in checks, which see from it what kind that is."""
     if isinstance(value, Capability):
         return syntax.Name(value.name)
     if isinstance(value, list):
