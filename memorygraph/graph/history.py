@@ -19,12 +19,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import Edge, Node, name_bad
 from memorygraph.graph.exports import format_elements
 from memorygraph.graph.losses import Losses
-from memorygraph.graph.namespace import (
-    Namespace,
-    NamespaceTransaction,
-    forget_former,
-    work_through,
-)
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, forget_former, work_through
 from memorygraph.graph.writes import COUNTS
 
 PAGE = 1000

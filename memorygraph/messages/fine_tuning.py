@@ -19,7 +19,9 @@ MAX_TOOLS = 128  # in one line
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _PICTURES = frozenset({"image_url", "input_image"})
 # No trainer takes what a model thought, and no endpoint reads it in the messages before an answer.
-_REASONING = frozenset({"reasoning", "thinking", "redacted_thinking", "reasoning_content", "reasoning_details"})
+# What is compared with these may be anything, also what has no hash.
+_REASONING = ("reasoning", "thinking", "redacted_thinking", "reasoning_content", "reasoning_details")
+_DETAILS = ("auto", "low", "high")
 _ROLES = {"developer": "system"}  # the schema knows no `developer`, which is the later name of `system`
 _PICTURE_URL = re.compile(r"https?://|data:image/", re.IGNORECASE)
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -87,7 +89,7 @@ def count_omitted(messages: Iterable[Message]) -> Counter[str]:
         given = message.as_dict()
         content = given.get("content")
         kinds = [part.get("type") for part in content] if isinstance(content, list) else []
-        counted["reasoning"] += sum(_is_reasoning(kind) for kind in [*kinds, *given])
+        counted["reasoning"] += sum(kind in _REASONING for kind in [*kinds, *given])
     return +counted
 
 
@@ -136,7 +138,7 @@ def _assistant_form(given: Mapping[str, Any]) -> dict[str, Any]:
             raise NoFormError(key)
     content = given.get("content")
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
-    parts = [part for part in parts if not _is_reasoning(part.get("type"))]
+    parts = [part for part in parts if part.get("type") not in _REASONING]
     if given.get("refusal"):
         parts = [part for part in parts if part.get("text") != ""] + [{"type": "refusal", "refusal": given["refusal"]}]
     form: dict[str, Any] = {}
@@ -183,16 +185,12 @@ def _part_form(part: Mapping[str, Any], allowed: Set[str]) -> dict[str, Any]:
         )
         if not isinstance(picture.get("url"), str) or not _PICTURE_URL.match(picture["url"]):
             raise NoFormError("picture without an address")
-        detail = {"detail": picture["detail"]} if picture.get("detail") in ("auto", "low", "high") else {}
+        detail = {"detail": picture["detail"]} if picture.get("detail") in _DETAILS else {}
         return {"type": "image_url", "image_url": {"url": picture["url"], **detail}}
     key = "refusal" if kind == "refusal" else "text"
     if not isinstance(part.get(key), str):
         raise NoFormError(f"part `{kind}` without a text")
     return {"type": key, key: part[key]}
-
-
-def _is_reasoning(kind: Any) -> bool:
-    return isinstance(kind, str) and kind in _REASONING
 
 
 def _check_name(name: Any) -> None:

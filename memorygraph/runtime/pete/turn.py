@@ -136,7 +136,7 @@ class TurnTaker:
                 if not reader.feed(text):
                     break
             else:
-                reader.finish(cut=answer.completion.finish_reason == "length")
+                reader.finish(cut=answer.completion.was_cut)
             return answer.completion
 
     def record_call(self, root: Frame, messages: Sequence[Mapping[str, Any]], completion: Completion, at: str) -> Query:
