@@ -5,77 +5,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import takewhile
-from typing import Any
 
 import pytest
 
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.schema import apply_schema
-from memorygraph.library import CYPHER, NamedQuery
+from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from tests.examples import every_nth
+from tests.samples import sampled
 
-_VALUES: dict[str, Any] = {
-    "rows": [],
-    "ids": ["a"],
-    "names": ["a"],
-    "pairs": [["a", "b"]],
-    "spelled": [{"name": "a", "spellings": ["a"], "terms": "a"}],
-    "record": {},
-    "properties": {},
-    "items": [],
-    "lemmas": {},
-    **{name: list[str]() for name in ("messages", "values", "holds", "running")},
-    "limit": 1,
-    "skip": 1,
-    "start": 1,
-    "revision": 1,
-    "statements": 1,
-    "seconds": 1,
-    "fan": 1,
-    "owners": 1,
-    "message_depth": 1,
-    "filters": {},
-    "verb_depth": 1,
-    "times": [],
-    "homes": [],
-    "role_range": ["a", "a"],
-    "speaker_range": ["a", "a"],
-    **dict.fromkeys(("since", "until"), None),
-    "conversations": ["a"],
-    "passages": [],
-    "roles": {},
-    "wanted": {},
-    "wish": 1.5,
-    "constant": 2,
-    "depth": 1,
-    "vectors": [],
-    "kinds": ["Node"],
-    "dated": False,
-    **dict.fromkeys(("nodes_created", "edges_created"), True),
-    "tokens": {"a": "1"},
-    "absent": {"nodes": [], "edges": []},
-    "present": None,
-    "most": 1,
-    "expected": {},
-    "ends": {},
-    "recalled": [],
-    "message_terms": ["a"],
-    "node_searches": [{"terms": "a", "options": {}, "kind": None, "verb": None}],
-    "vector_filters": ["none"],
-    "files": [],
-    "groups": [],
-    "label": "Entity",
-    "facts": "EDGE",
-    "until": 1,
-    "revisions": [1],
-    "formers": ["a"],
-    "programs": ["a"],
-    "time": None,
-    **dict.fromkeys(("milliseconds", "lead", "most_nodes", "most_hits", "most_found", "most_ends", "joined"), 1),
-    **dict.fromkeys(("least", "near", "far", "edge", "learnt"), 0.1),
-    **{name: list[str]() for name in ("entities", "observations", "relations")},
-}
 _OF_NO_NAMESPACE = {
     "read/namespaces",
     "schema/applied-migrations",
@@ -95,12 +34,7 @@ _OF_ALL_NAMESPACES = ("invariants/", "compact/")
 """What may be broken may lack the namespace that an index would find it by; a database is copied with all it holds."""
 
 
-def values_of(block: NamedQuery) -> dict[str, Any]:
-    """Values for the parameters of a block, for its plan."""
-    return {parameter: _VALUES.get(parameter, "a") for parameter in block.parameters}
-
-
-QUERIES = {name: CYPHER[name](**values_of(CYPHER[name])) for name in CYPHER if not name.startswith("schema/")}
+QUERIES = {name: sampled(CYPHER[name]) for name in CYPHER if not name.startswith("schema/")}
 
 
 def _is_page(name: str) -> bool:
@@ -150,7 +84,7 @@ def test_a_former_state_is_looked_for_by_its_id(name: str) -> None:
 def test_a_page_is_read_in_the_order_of_an_index(connection: Connection, name: str) -> None:
     """Sorting what lies behind the page would make reading all pages quadratic."""
     block = CYPHER[name]
-    _, operators = connection.plan(block(**values_of(block)))
+    _, operators = connection.plan(sampled(block))
     names = [operator for operator, _ in operators]  # what comes last in the plan comes first here
     assert "Top" not in names
     if "Limit" in names:

@@ -19,9 +19,9 @@ from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import embed_missing
 from memorygraph.messages.indexing import write_index
 from tests.cli.test_stopping import waiting
-from tests.graph.test_cypher import values_of
 from tests.graph.test_namespaces import LEFT, info_of
 from tests.memory.test_recall import PointingEmbedder
+from tests.samples import sampled
 
 Result = TypeVar("Result")
 
@@ -70,9 +70,7 @@ def test_a_write_does_not_wait_for_the_lock_of_another_namespace(graph: MemoryGr
 
 @pytest.mark.parametrize("name", LOCKING)
 def test_who_waits_for_a_namespace_sets_back_no_revision(graph: MemoryGraph, name: str) -> None:
-    begin, query = (
-        CYPHER[each](**(values_of(CYPHER[each]) | {"namespace": graph.namespace})) for each in ("forget/begin", name)
-    )
+    begin, query = (sampled(CYPHER[each], namespace=graph.namespace) for each in ("forget/begin", name))
     graph.connection.write(lambda transaction: transaction.run(begin))  # a list, which `forget/finish` needs
     before = info_of(graph).revision
     answer_after(graph, COUNTING, lambda: graph.connection.write(lambda transaction: transaction.run(query)))

@@ -9,6 +9,7 @@ import pytest
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER, NamedQuery, cypher_folder, read_blocks
 from memorygraph.messages.graph import MessageGraph
+from tests.samples import sampled
 
 SAVED = {block.name: block for block in read_blocks(cypher_folder() / "browser" / "messages.cypher")}
 BLOCKS = [*SAVED.values(), *(block for name, block in CYPHER.items() if name.startswith("messages/"))]
@@ -18,8 +19,7 @@ BLOCKS = [*SAVED.values(), *(block for name, block in CYPHER.items() if name.sta
 def test_every_query_is_documented_and_planned_on_indexes(connection: Connection, block: NamedQuery) -> None:
     documented = block.documentation.partition("Parameters: ")[2]
     assert all(parameter in documented for parameter in block.parameters)
-    values = {"rows": [], "ids": ["a"], "limit": 1, "again": False}
-    _, operators = connection.plan(block(**{name: values.get(name, "a") for name in block.parameters}))
+    _, operators = connection.plan(sampled(block))
     assert [name for name, _ in operators if name.endswith("Scan") and "Index" not in name] == []
 
 
