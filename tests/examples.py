@@ -49,9 +49,13 @@ def mostly_slow(values: Iterable[Any], *, ordinary: int) -> list[Any]:
 
 
 def every_nth(values: Iterable[Any], n: int) -> list[Any]:
-    """Values of a parameter of which an ordinary run takes every nth, some of each kind: the others are slow."""
+    """Values of a parameter of which an ordinary run takes every nth, some of each kind: the others are slow.
+
+    A tuple is a value for each of several parameters.
+    """
     return [
-        value if place % n == 0 else pytest.param(value, marks=pytest.mark.slow) for place, value in enumerate(values)
+        pytest.param(*(value if isinstance(value, tuple) else [value]), marks=[pytest.mark.slow] if place % n else [])
+        for place, value in enumerate(values)
     ]
 
 

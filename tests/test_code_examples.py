@@ -6,6 +6,7 @@ import pytest
 
 from memorygraph.codes import CODES
 from tests.code_examples import read_examples
+from tests.examples import every_nth
 from tests.site.codes import find_examples
 
 EXAMPLES = read_examples()
@@ -22,8 +23,8 @@ def test_every_code_has_an_example_and_no_example_is_of_another() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        pytest.param(code, marks=[pytest.mark.slow] if code in SLOW else [])
-        for code in sorted(EXAMPLES.keys() - ELSEWHERE)
+        *every_nth(sorted(EXAMPLES.keys() - ELSEWHERE - SLOW), 3),
+        *(pytest.param(code, marks=pytest.mark.slow) for code in sorted(SLOW)),
     ],
 )
 def test_an_example_of_a_code_says_what_it_says(code: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from tests.cli.test_commands import document, memorygraph
+from tests.examples import every_nth
 
 pytestmark = pytest.mark.usefixtures("environment")
 
@@ -126,7 +127,7 @@ def folder(tmp_path: Path, environment: str, monkeypatch: pytest.MonkeyPatch) ->
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ARGUMENTS)
+@pytest.mark.parametrize("name", every_nth(ARGUMENTS, 3))
 def test_with_json_a_command_prints_one_document(name: str, folder: Path, environment: str) -> None:
     run = document("runs", "list")[0]["id"] if "{run}" in ARGUMENTS[name] else ""
     filled = ARGUMENTS[name].format(folder=folder, namespace=environment, run=run)

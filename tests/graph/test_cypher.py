@@ -53,14 +53,14 @@ def test_every_block_is_documented_and_names_its_parameters(name: str) -> None:
     assert all(parameter in documented for parameter in block.parameters)
 
 
-@pytest.mark.parametrize("name", every_nth(QUERIES, 4))
+@pytest.mark.parametrize("name", every_nth(QUERIES, 8))
 def test_every_block_is_planned_on_indexes_and_without_warnings(connection: Connection, name: str) -> None:
     _, operators = connection.plan(QUERIES[name])
     scans = [operator for operator, _ in operators if operator.endswith("Scan") and "Index" not in operator]
     assert scans == [] or name in _OF_NO_NAMESPACE or name.startswith(_OF_ALL_NAMESPACES)
 
 
-@pytest.mark.parametrize("name", every_nth(QUERIES, 4))
+@pytest.mark.parametrize("name", every_nth(QUERIES, 8))
 def test_no_block_tells_rows_apart_by_a_list(connection: Connection, name: str) -> None:
     """Neo4j compares, and counts as memory, the whole list for each row: what a `UNION` in `CALL (list)` does."""
     _, operators = connection.plan(QUERIES[name])

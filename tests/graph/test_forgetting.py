@@ -26,6 +26,7 @@ from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.spool import Spool
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.examples import every_nth
 from tests.graph.test_deletions import THOUGHT
 
 HALF = 500
@@ -710,9 +711,7 @@ def test_what_a_conversation_changed_and_an_undo_brought_back_becomes_what_it_wa
     assert graph.broken_invariants() == []
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
-@pytest.mark.parametrize("after", [[], ["ada", "e"]], ids=["", "deleted and brought back"])
-@pytest.mark.parametrize("loads", [1, 2])
+@pytest.mark.parametrize(("loads", "after", "times"), every_nth(product([1, 2], [[], ["ada", "e"]], [1, 2, 3]), 5))
 def test_what_a_conversation_changed_and_an_undo_of_a_later_change_brought_back_becomes_what_it_was_before(
     graph: MemoryGraph, times: int, after: Sequence[str], loads: int
 ) -> None:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from memorygraph.memory.entities import Entities
 from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
-from tests.examples import FEWEST_GRAPHS, examples
+from tests.examples import FEWEST_GRAPHS, every_nth, examples
 from tests.graph.test_model import TEXTS, Model, expected, statements
 from tests.shared_neo4j import new_namespace
 from tests.stored import everything
@@ -667,8 +667,7 @@ def _check_undo(graph: MemoryGraph, program: str) -> None:
     assert graph.broken_invariants() == []
 
 
-@pytest.mark.parametrize("program", NODE_PROGRAMS)
-@pytest.mark.parametrize("which", NODES)
+@pytest.mark.parametrize(("which", "program"), every_nth(product(NODES, NODE_PROGRAMS), 5))
 def test_a_node_that_a_load_deletes_and_changes_comes_back_with_all_that_hung_on_it(
     graph: MemoryGraph, which: str, program: str
 ) -> None:
@@ -699,8 +698,7 @@ EDGE_PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("program", EDGE_PROGRAMS)
-@pytest.mark.parametrize("verb", ["observed", "eats"])
+@pytest.mark.parametrize(("verb", "program"), every_nth(product(["observed", "eats"], EDGE_PROGRAMS), 5))
 def test_an_edge_that_a_load_deletes_and_changes_comes_back_as_it_was(
     graph: MemoryGraph, verb: str, program: str
 ) -> None:

@@ -691,6 +691,7 @@ def count_nodes(mem: Memory) -> int:
     return int(row["nodes"])
 
 
+@pytest.mark.slow
 def test_many_hits_and_their_relations_fit_into_a_transaction(graph: MemoryGraph) -> None:
     count = 2600  # Neo4j counted the list of all for each that it sorted: 600 MiB for 2,300
     graph.load(
