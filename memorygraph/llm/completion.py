@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from memorygraph.errors import ModelError
 from memorygraph.json_text import join_halves_within, parse_json
-from memorygraph.messages.calls import CHAT, RecordedCall, find_exchange
+from memorygraph.messages.calls import CHAT, RecordedCall, find_exchange, plain_json
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.message import ROOT
 
@@ -95,18 +95,32 @@ class Completion:
         return message
 
 
-def read_document(body: bytes) -> dict[str, Any]:
-    """Read the JSON object in the body of an answer; a `ModelError` says that it is none, or an error."""
+def read_json(body: bytes) -> Any:
+    """Read the JSON in the body of an answer; a `ModelError` says that it is none."""
     try:
-        document = parse_json(body)
+        return parse_json(body)
     except ValueError as error:
         raise ModelError("the model endpoint's answer is not JSON; does its URL end in /v1?") from error
+
+
+def read_document(body: bytes) -> dict[str, Any]:
+    """Read the JSON object in the body of an answer; a `ModelError` says that it is none, or an error."""
+    document = read_json(body)
     if not isinstance(document, dict):
         raise ModelError("the model endpoint's answer is not a JSON object; does its URL end in /v1?")
     if told := document.get("error"):
         meaning = "the model endpoint failed"
         raise ModelError(f"{meaning}: {error_text(told)}", meaning)
     return document
+
+
+def read_models(body: bytes) -> dict[str, str]:
+    """Read the owner of each model that an endpoint lists; some leave out the object around the list, or owners."""
+    listed = read_json(body)
+    models = listed if isinstance(listed, list) else read_document(body).get("data")
+    if not isinstance(models, list) or not all(isinstance(model, dict) and model.get("id") for model in models):
+        raise ModelError("the model endpoint's list of models is not one; does its URL end in /v1?")
+    return {str(model["id"]): str(model.get("owned_by") or "") for model in models}
 
 
 def error_text(error: Any) -> str:
@@ -183,8 +197,8 @@ def call_of(
         namespace=namespace,
         conversation=conversation,
         api=CHAT,
-        request={**completion.parameters, "messages": list(messages)},
-        response=completion.raw,
+        request=plain_json({**completion.parameters, "messages": list(messages)}),
+        response=plain_json(completion.raw),
         complete=True,
         latency_s=round(completion.latency_s, 6),
         at=at,

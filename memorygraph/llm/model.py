@@ -23,7 +23,15 @@ from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.llm.addresses import PinnedAddresses, is_loopback, show_endpoint
 from memorygraph.llm.certificates import trusted_certificates
-from memorygraph.llm.completion import Completion, WireMessage, error_text, read_completion, read_document, read_vectors
+from memorygraph.llm.completion import (
+    Completion,
+    WireMessage,
+    error_text,
+    read_completion,
+    read_document,
+    read_models,
+    read_vectors,
+)
 from memorygraph.messages.chunks import Chunks
 
 if TYPE_CHECKING:
@@ -169,6 +177,8 @@ class OpenAIModel:
         self, messages: Sequence[WireMessage], **options: Unpack[CompletionOptions]
     ) -> Iterator[CompletionStream]:
         """Return the model's answer as it comes. Leaving the context before its end stops the model."""
+        import openai
+
         request = self._request(messages, **options)
         started = time.perf_counter()
         with self._translated():
@@ -179,7 +189,9 @@ class OpenAIModel:
         def documents() -> Iterator[dict[str, Any]]:
             with self._translated():
                 for chunk in chunks:
-                    document = chunk.to_dict()
+                    if not isinstance(chunk, openai.BaseModel):  # the client hands on whatever JSON an event has
+                        raise ModelError("the model endpoint's stream has an event that is not an object")
+                    document = chunk.to_dict(warnings=False)
                     if nests_deeper(document):
                         raise ModelError(f"the model endpoint's answer nests more than {MAX_JSON_DEPTH} levels deep")
                     yield document
@@ -224,7 +236,7 @@ class OpenAIModel:
         try:  # every endpoint answers this request, and it costs nothing
             with self._translated():
                 client = self._connect().with_options(timeout=seconds, max_retries=0)
-                return [found.id for found in client.models.list()]
+                return list(read_models(client.models.with_raw_response.list().content))
         except ModelError as error:
             if getattr(error.__cause__, "status_code", None) == NOT_FOUND:
                 return None
@@ -234,11 +246,10 @@ class OpenAIModel:
         """Return the owner that the endpoint names for the model, such as `vllm`; empty where it names none."""
         try:
             with self._translated():
-                listed = list(self._connect().models.list())
+                owners = read_models(self._connect().models.with_raw_response.list().content)
         except ModelError:
             return ""
-        owners = {model.id: model.owned_by for model in listed}
-        return str(owners.get(self.name) or next(iter(owners.values()), ""))
+        return owners.get(self.name) or next(iter(owners.values()), "")
 
     def _request(
         self,
@@ -357,7 +368,13 @@ class CompletionStream:
 
     def __iter__(self) -> Iterator[str]:
         for document in self._documents:
-            if piece := self._chunks.add(document):
+            try:
+                piece = self._chunks.add(document)
+            except (AttributeError, TypeError) as error:
+                raise ModelError(
+                    "the model endpoint's stream has an event that is not one of the chat format"
+                ) from error
+            if piece:
                 yield piece
         if self._chunks.finish_reason is None:
             raise ModelError("the model's answer broke off before its end; try again")

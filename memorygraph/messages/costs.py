@@ -14,7 +14,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_json
 
 PER_TOKENS = 1_000_000
-_SNAPSHOT = re.compile(r"-\d[\d-]*")  # gpt-5-mini-2025-08-07 has the price of gpt-5-mini
+_SNAPSHOT = re.compile(r"-\d{3}[\d-]*")  # gpt-5-mini-2025-08-07 has the price of gpt-5-mini
 _KINDS = {"input", "output", "cached_input"}
 
 Prices = Mapping[str, Mapping[str, float]]

@@ -112,6 +112,13 @@ class Recorder:
         if spooled is not None:
             self.spool.remove(spooled)
 
+    def leave(self, *spooled: Path | None) -> None:
+        """Leave calls in the spool that are not recorded now: they wait for the next one, or `flush`."""
+        for path in spooled:
+            if path is not None:
+                with suppress(OSError):  # it waits all the same, but may not survive a crash of the machine
+                    self.spool.keep(path)
+
     def give_up(self, problem: Exception) -> None:
         """Warn that there could be no record of a call."""
         self._warn(problem, "there is no record of it")
@@ -140,6 +147,14 @@ class Recorder:
         return len(self.spool.waiting())
 
     def _flush_one(self, path: Path) -> bool:
+        try:
+            return self._flush_record(path)
+        except OSError as error:
+            # One that cannot be read, or be set aside on a full disk, must not hold up the others.
+            _LOG.warning("the record %s cannot be used, and goes on waiting: %s", path.name, error)
+            return False
+
+    def _flush_record(self, path: Path) -> bool:
         try:
             record = self.spool.read(path)
             if record is None:
@@ -202,18 +217,24 @@ class Recorder:
                 job = self._jobs.popleft()
             self._progress = time.monotonic()
             try:
-                # Older calls first: the prompt of this one may continue an answer in the spool.
-                if self.spool.waiting():
-                    self.flush()
+                self._flush_older()
                 self._write(job.call)
                 recovered, self._failing, self._warned = self._failing, False, False
                 job.done.set()
                 if recovered:
-                    self.flush()  # the calls that others have given up waiting for
+                    self._flush_older()  # the calls that others have given up waiting for
             except Exception as error:  # noqa: BLE001 - the caller keeps the record after any error
                 self._failing |= isinstance(error, ConnectionError)
                 job.error = error
             job.done.set()
+
+    def _flush_older(self) -> None:
+        """Write the waiting calls first: the prompt of the next one may continue an answer in the spool."""
+        try:
+            if self.spool.waiting():
+                self.flush()
+        except OSError as error:  # a folder that cannot be read: the database may still take the next call
+            _LOG.info("the calls in %s cannot be written: %s", self.spool.folder, error)
 
     def _keep(self, call: RecordedCall, spooled: Path | None, bad: BadRecordError | None = None) -> str:
         """Let a call that was not written wait in the spool, and return a sentence about its place."""

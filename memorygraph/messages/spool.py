@@ -26,9 +26,10 @@ REASON = "refused_because"  # the field of a record that is set aside
 class Spool:
     """The waiting records of one namespace, as files on this machine that only their owner can read.
 
-    A record is written under a temporary name, synced, and then renamed: any number of processes add records without
-    a lock, and a crash leaves a whole record or none. The name of one that is just being sent to the database says
-    which process does it: when that ends, the record waits like the others.
+    A record is written under a temporary name, and then renamed: any number of processes add records without a lock,
+    and the end of one leaves a whole record or none. One that waits is synced, so that it survives a crash of the
+    machine. The name of one that is just being sent to the database says which process does it: when that ends, the
+    record waits like the others.
     """
 
     # What this process is sending, whichever recorder does it.

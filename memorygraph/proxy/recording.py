@@ -81,6 +81,8 @@ class BackgroundRecording:
             self._wake.wait(self._retry if self._failing else None)
             self._wake.clear()
             self._write()
+        if not self._failing:
+            self._write()  # what was kept while the last was written
         self._connected.close()
 
     def _write(self) -> None:

@@ -14,9 +14,9 @@ from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.json_text import parse_json
+from memorygraph.json_text import join_halves_within, parse_json
 from memorygraph.llm.addresses import is_loopback
-from memorygraph.messages.calls import APIS, RecordedCall, without_secrets
+from memorygraph.messages.calls import APIS, RecordedCall, plain_json, without_secrets
 from memorygraph.messages.record import MIN_SECRET_CHARACTERS
 from memorygraph.proxy.access import TOKEN_HEADER, Access, Admission, ProxyRefusalError
 from memorygraph.proxy.bodies import DECODED, Body, RequestBody, decode, parse_answer
@@ -84,6 +84,7 @@ class WatchedCall:
             raise ValueError("the request is not an object")  # noqa: TRY004 - a value of the wire, not of a caller
         content = decode(self.response.content, answer.header("content-encoding"))
         document, complete = parse_answer(self.api, content, answer.header("content-type"))
+        bodies = join_halves_within(plain_json({"request": request, "response": document}))
         return RecordedCall(
             id=uuid.uuid4().hex,
             namespace=self.admission.namespace,
@@ -92,7 +93,7 @@ class WatchedCall:
             complete=complete and whole,
             latency_s=round(time.perf_counter() - self.started, 6),
             at=self.at,
-            **without_secrets({"request": request, "response": document}, self._secrets(own_key)),
+            **without_secrets(bodies, self._secrets(own_key)),
         )
 
     def _secrets(self, own_key: str | None) -> Iterator[str]:

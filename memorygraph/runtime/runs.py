@@ -182,14 +182,14 @@ class RunWriter:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._work: SimpleQueue[Work | ThreadEvent | None] = SimpleQueue()
+        self._work: SimpleQueue[tuple[Work, Work] | None] = SimpleQueue()
         self._problem: Exception | None = None
         self._thread = Thread(target=self.work, name="memorygraph-writer", daemon=True)
         self._begun = False
 
-    def put(self, work: Work | ThreadEvent) -> None:
-        """Have a piece of work done, or an event set, after those before it."""
-        self._work.put(work)
+    def put(self, work: Work, instead: Work = lambda: None) -> None:
+        """Have a piece of work done after those before it, or `instead` where it is dropped."""
+        self._work.put((work, instead))
         if not self._begun:  # a run that is prepared may never begin
             self._begun = True
             self._thread.start()
@@ -197,7 +197,7 @@ class RunWriter:
     def wait(self) -> None:
         """Wait until everything is done that was put here before, or is dropped."""
         done = ThreadEvent()
-        self.put(done)
+        self.put(done.set, instead=done.set)
         done.wait()
 
     @property
@@ -216,10 +216,8 @@ class RunWriter:
 
     def work(self) -> None:
         """Do the work that comes, until the writer is closed."""
-        while (work := self._work.get()) is not None:
-            if isinstance(work, ThreadEvent):
-                work.set()
-                continue
+        while (waiting := self._work.get()) is not None:
+            work, _ = waiting
             try:
                 work()
             except Exception as error:  # noqa: BLE001 - the run goes on, and its end warns of it
@@ -228,13 +226,14 @@ class RunWriter:
                     self.drop_waiting()
 
     def drop_waiting(self) -> None:
-        """Drop the work that waits now. Events are set all the same, and the end of the writer stays its end."""
+        """Drop the work that waits now; the end of the writer stays its end."""
         for _ in range(self._work.qsize()):  # only this thread takes from it
             waiting = self._work.get()
             if waiting is None:
                 self._work.put(None)
-            elif isinstance(waiting, ThreadEvent):
-                waiting.set()
+            else:
+                _, instead = waiting
+                instead()
 
 
 def is_forgotten(namespace: Namespace, run: str) -> bool:

@@ -14,7 +14,7 @@ import openai
 import pytest
 
 from memorygraph.errors import ModelError
-from memorygraph.llm.completion import ToolCall, Usage, answers_of, call_of, read_completion
+from memorygraph.llm.completion import ToolCall, Usage, answers_of, call_of, read_completion, read_models
 from memorygraph.llm.model import MEANINGS, OpenAIModel, grammar_field, translate_model_error
 from memorygraph.messages.chunks import chat_document
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request, ScriptedAnswer, Stall
@@ -147,6 +147,17 @@ def test_a_stream_that_fails_is_a_model_error(answer: ScriptedAnswer) -> None:
         model.stream(HI) as stream,
     ):
         list(stream)
+
+
+@pytest.mark.parametrize("event", ["null", '"x"', "[1]", '{"choices": 5}', '{"choices": ["x"]}'])
+def test_an_event_of_a_stream_that_is_no_chunk_is_a_model_error(event: str) -> None:
+    with (
+        ScriptedModel(BadJson(event)) as server,
+        _model(server) as model,
+        model.stream(HI) as answer,
+        pytest.raises(ModelError, match="has an event"),
+    ):
+        list(answer)
 
 
 def test_a_stream_without_an_end_is_a_model_error() -> None:
@@ -319,6 +330,14 @@ def test_the_key_is_never_shown(answer: ScriptedAnswer) -> None:
             model.complete(HI)
         assert KEY not in repr(model)
     assert KEY not in "".join(traceback.format_exception(raised.value))
+
+
+def test_lists_of_models_differ_in_what_they_leave_out() -> None:
+    assert read_models(b'{"data": [{"id": "a", "owned_by": "vllm"}, {"id": "b"}]}') == {"a": "vllm", "b": ""}
+    assert read_models(b'[{"id": "a", "type": "chat"}]') == {"a": ""}
+    for wrong in (b"[1]", b"{}", b'{"data": 1}', b'{"data": [{}]}', b"1", b"<p>"):
+        with pytest.raises(ModelError, match="does its URL end in /v1"):
+            read_models(wrong)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -15,7 +15,7 @@ from memorygraph.graph import answers
 from memorygraph.graph.answers import migrate_answers
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
-from memorygraph.messages.costs import list_costs
+from memorygraph.messages.costs import list_costs, price_of
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
@@ -133,6 +133,24 @@ def test_cost_is_money_where_prices_are_given(recorded: Namespace, tmp_path: Pat
     text.write_text(json.dumps(PRICES))
     for prices in (PRICES, toml, str(text)):
         assert [(cost.model, cost.calls, cost.cost) for cost in list_costs(recorded, prices)] == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "has"),
+    [
+        ("gpt-5", True),
+        ("gpt-5-0613", True),
+        ("gpt-5-002", True),
+        ("gpt-5-2025-08-07", True),
+        ("gpt-5-20251101", True),
+        ("gpt-5-1", False),
+        ("gpt-5-1-20251101", False),
+        ("gpt-5-mini", False),
+    ],
+)
+def test_only_a_dated_snapshot_has_the_price_of_its_model(model: str, has: bool) -> None:
+    price = {"input": 1.0, "output": 2.0}
+    assert price_of(model, {"gpt-5": price}) == (price if has else None)
 
 
 def test_the_command_and_the_client_show_the_cost(environment: str, recorded: Namespace, tmp_path: Path) -> None:

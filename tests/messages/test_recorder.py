@@ -205,6 +205,26 @@ def test_another_process_writes_what_a_former_one_left(connection: Connection, n
     assert answers(connection, namespace) == ["re left 0", "re left 1", "re left 2", "re new"]
 
 
+def test_a_record_that_cannot_be_read_holds_up_no_other(connection: Connection, namespace: str, tmp_path: Path) -> None:
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
+    (recorder.spool.folder / "0.jsonl").mkdir(parents=True)
+    recorder.spool.add(call_of(namespace, "waits").as_dict())
+    recorder.record(call_of(namespace, "new"))
+    assert answers(connection, namespace) == ["re new", "re waits"]
+    assert (recorder.flush(), recorder.waiting) == (0, 1)
+
+
+def test_a_folder_that_cannot_be_used_keeps_no_call_from_the_database(
+    connection: Connection, namespace: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path / "file")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        recorder.record(call_of(namespace))
+    assert answers(connection, namespace) == ["re Hi"]
+
+
 def test_a_record_that_a_full_disk_refuses_leaves_nothing(tmp_path: Path) -> None:
     spool = Spool("full", tmp_path)
     for keep in (spool.add, spool.send):

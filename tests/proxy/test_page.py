@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph import MemoryGraph
+from memorygraph.messages import recorder
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.proxy.conftest import Proxies, eventually
 
@@ -25,6 +26,8 @@ def example(containing: str) -> str:
 def test_the_example_of_a_recorded_client_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for patience in ("PATIENCE_SECONDS", "MAX_WAIT_SECONDS"):  # the first query of a busy machine is slow
+        monkeypatch.setattr(recorder, patience, 60.0)
     with ScriptedModel("Hello") as model:
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")

@@ -26,7 +26,7 @@ from memorygraph.llm.completion import ToolCall
 from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.spool import Spool
 from memorygraph.proxy import CONVERSATION_HEADER, TOKEN_HEADER
-from memorygraph.scripted.replies import Reply
+from memorygraph.scripted.replies import BadJson, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.proxy.conftest import Proxies, eventually
 from tests.proxy.upstreams import RawClient
@@ -264,6 +264,20 @@ def test_a_request_that_is_no_json_is_forwarded_and_said(proxies: Proxies) -> No
         client.send("POST", "/v1/chat/completions", b"{", authorization=f"Bearer {KEY}")
         assert "400" in client.answer()[0].line  # the endpoint's own
     assert (len(model.requests), proxies.said) == (1, [])
+
+
+@pytest.mark.parametrize("text", ["half \ud83d", "an emoji 😀"])
+def test_what_no_database_holds_is_recorded_as_near_as_can_be(proxies: Proxies, graph: MemoryGraph, text: str) -> None:
+    completion = {"choices": [{"message": {"content": "Yes."}, "logprobs": {"content": [{"logprob": float("-inf")}]}}]}
+    request = {"model": "m", "messages": [user(text)]}
+    with ScriptedModel(BadJson(json.dumps(completion))) as model:
+        with RawClient(proxies(model.base_url).base_url) as client:
+            client.send("POST", "/v1/chat/completions", json.dumps(request).encode())
+            assert "-Infinity" in client.answer()[1].decode()
+        eventually(lambda: conversations(graph))
+    [[said]] = conversations(graph).values()
+    assert said == [text.replace("\ud83d", "\ufffd"), "Yes."]
+    assert proxies.said == []
 
 
 def test_a_token_decides_the_namespace_and_reaches_no_endpoint(

@@ -54,7 +54,10 @@ class AgentRunStore:
         ]
         self._generations.append([find_exchange(call) for call in calls])
         spooled = [(call, self._recorder.spool_call(call)) for call in calls]  # the writer may come to them late
-        self._writer.put(lambda: self.write_generation(order, record, spooled))
+        self._writer.put(
+            lambda: self.write_generation(order, record, spooled),
+            instead=lambda: self._recorder.leave(*(path for _, path in spooled)),
+        )
 
     def read(self, ids: Iterable[str]) -> None:
         """Have it written that a memory gave the run these nodes: what forgets one of them forgets the run."""

@@ -141,7 +141,7 @@ class ConvoRunStore(RunListener):
         record = call_of(self.namespace.name, self.conversation, call.messages, call.completion, at)
         self._answers.setdefault((step.branch, step.index), []).extend(answers_of(record))
         spooled = self._recorder.spool_call(record)  # the writer may come to it late
-        self._writer.put(lambda: self.record(record, spooled))
+        self._writer.put(lambda: self.record(record, spooled), instead=lambda: self._recorder.leave(spooled))
         if not self.journal_call(step, call):
             self.keep(step)
 

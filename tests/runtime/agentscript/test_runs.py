@@ -23,6 +23,9 @@ from memorygraph import (
 )
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
+from memorygraph.messages.recorder import Recorder
+from memorygraph.runtime.agentscript.generation import GenerationRecord
+from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.values import get_item
 from memorygraph.runtime.runs import RunWriter
 from memorygraph.runtime.values import ValueProblem
@@ -256,7 +259,7 @@ def test_a_run_goes_on_when_the_database_is_lost(
 
 
 def test_the_end_of_a_run_waits_once_for_a_database_that_is_gone() -> None:
-    writer, tried, queued = RunWriter("the run"), [], Event()
+    writer, tried, left, queued = RunWriter("the run"), list[str](), list[str](), Event()
 
     def fail(piece: str) -> None:
         queued.wait()
@@ -264,13 +267,33 @@ def test_the_end_of_a_run_waits_once_for_a_database_that_is_gone() -> None:
         raise ConnectionError("Neo4j cannot be reached")
 
     for piece in ("first", "second", "third"):
-        writer.put(partial(fail, piece))
+        writer.put(partial(fail, piece), instead=partial(left.append, piece))
     Timer(0.05, queued.set).start()
     writer.wait()
     writer.put(partial(fail, "of a later generation"))
     with pytest.warns(RecordWarning, match="could not be stored whole"):
         writer.close()
     assert tried == ["first", "of a later generation"]
+    assert left == ["second", "third"]
+
+
+@pytest.mark.usefixtures("model")
+def test_calls_whose_writing_was_dropped_wait_for_the_next(known: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    add, queued = AgentRunStore.add, Event()
+
+    def fail() -> None:
+        queued.wait()
+        raise ConnectionError("Neo4j cannot be reached")
+
+    def add_and_tell(store: AgentRunStore, record: GenerationRecord) -> None:
+        add(store, record)
+        queued.set()
+
+    monkeypatch.setattr(AgentRunStore, "read", lambda store, _: store._writer.put(fail))
+    monkeypatch.setattr(AgentRunStore, "add", add_and_tell)
+    with pytest.warns(RecordWarning, match="could not be stored whole"):
+        known.run(RECALLS, INPUT)
+    assert Recorder(known.scope, "").flush() == 2
 
 
 def test_what_one_piece_of_a_record_lacks_does_not_drop_the_others() -> None:
