@@ -10,7 +10,7 @@
 
 // name: find-named
 // The nodes that a text may name: by their id, as an alias, or by their name, with the lower `rank` first. An alias that
-// was merged last comes first. Parameters: namespace, names.
+// was merged last comes first. No name stands for an item of a store, whose name is its key. Parameters: namespace, names.
 UNWIND $names AS text
 CALL (text) {
   MATCH (node:Node {namespace: $namespace, id: text})
@@ -19,7 +19,7 @@ CALL (text) {
   UNION ALL
   MATCH (node:Node {namespace: $namespace, name: text})
   USING INDEX SEEK node:Node(namespace, name)
-  WHERE NOT node:Observation
+  WHERE NOT node:Observation AND NOT node:Item
   RETURN node, 2 AS rank, 0 AS merged
   UNION ALL
   MATCH (alias:Alias {namespace: $namespace, node: text})-[link:ALIAS_OF]->(node:Node)

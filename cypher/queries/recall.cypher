@@ -268,8 +268,9 @@ WITH found, sum(part) AS score, collect(ways) AS ways, collect(step) AS steps
 ORDER BY score DESC
 WITH found, score, ways, steps
 WHERE score > 0 AND found.namespace = $namespace AND any(kind IN $kinds WHERE kind IN labels(found))
-  AND CASE WHEN found:Message
-      THEN ($filters.conversation IS NULL OR $filters.conversation IN found.conversations)
+  AND CASE WHEN found:Message  // one of no conversation is of a thread or a run, or is hidden
+      THEN size(coalesce(found.conversations, [])) > 0
+        AND ($filters.conversation IS NULL OR $filters.conversation IN found.conversations)
         AND ($filters.since IS NULL OR found.said_at >= $filters.since)
         AND ($filters.until IS NULL OR found.said_at < $filters.until)
         AND all(facet IN $filters.facets WHERE facet IN split(found.namespace_token, ' '))

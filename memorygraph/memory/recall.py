@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, Literal, Unpack
 
 from memorygraph.budget import Budget
@@ -411,6 +411,7 @@ class Recaller:
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
         self._indexing: IndexingThread | None = None
+        self._lock = Lock()
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -435,15 +436,19 @@ class Recaller:
 
     def index(self) -> None:
         """Have what an earlier release stored be indexed; what is stored from now on is indexed as it is stored."""
-        if self._indexing is None:
-            self._indexing = IndexingThread(self._namespace)
-            self._indexing.start()
-            self._indexing.join(INDEX_SECONDS)
-            if self._indexing.is_alive():
+        with self._lock:  # several threads may recall at once
+            known, indexing = self._indexing, self._indexing or IndexingThread(self._namespace)
+            if known is None:
+                self._indexing = indexing
+                indexing.start()
+        if known is None:
+            indexing.join(INDEX_SECONDS)
+            if indexing.is_alive():
                 self.tell_unindexed()
-        if (failure := self._indexing.failure) is not None:
-            self._indexing = None
-            raise failure
+        if indexing.failure is not None:
+            with self._lock:
+                self._indexing = None if self._indexing is indexing else self._indexing
+            raise indexing.failure
 
     def tell_unindexed(self) -> None:
         """Warn of how many messages are not indexed yet; the next process that recalls says so again."""

@@ -16,7 +16,7 @@ from itertools import pairwise
 import regex
 
 from memorygraph.graph.search import any_of
-from memorygraph.messages.indexing import MONTHS, day_text
+from memorygraph.messages.indexing import MONTHS, day_text, in_utc
 from memorygraph.word_parts import POSSESSIVE, Terms, segments_of, words_with_signs
 
 MAX_TERMS = 64
@@ -99,7 +99,7 @@ def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[s
 
 def times_meant(text: str, at: datetime | None) -> list[str]:
     """The first days, months and years that a text refers to, as indexed messages write them."""
-    relative = find_relative_times(text, at.date()) if at is not None else ()
+    relative = find_relative_times(text, in_utc(at).date()) if at is not None else ()
     # A text of many days, such as a log, would have more terms than a query of Lucene may.
     return list(dict.fromkeys([*find_dates(text), *relative]))[:MAX_TERMS]
 

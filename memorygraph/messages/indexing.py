@@ -77,7 +77,7 @@ def index_row(id_: str, message: Message, at: datetime) -> dict[str, Any]:
     speaker = str(message.name or message.role)
     utc = in_utc(at)
     terms = [role_token(message.role), speaker_token(speaker), day_token(utc), time_token(utc)]
-    prefix = said_prefix(message, at)
+    prefix = said_prefix(message, utc)
     passages = [
         passage_row(f"{id_}-{place}", passage, prefix + text[passage.start : passage.end].strip())
         for place, passage in enumerate(find_passages(text), start=1)

@@ -14,7 +14,7 @@ from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall as recall_module
-from memorygraph.memory.filters import parse_bound
+from memorygraph.memory.filters import LAST_TIME, parse_bound
 from memorygraph.memory.recall import MESSAGE_DEPTH, RecallHit, recall_hits
 from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
@@ -340,6 +340,7 @@ def test_an_alias_of_another_kind_leads_on_to_what_fits(graph: MemoryGraph) -> N
         ("until", date(2024, 5, 1), datetime(2024, 5, 2, tzinfo=UTC)),
         ("since", "2024-05-01T13:30:00+02:00", datetime(2024, 5, 1, 11, 30, tzinfo=UTC)),
         ("until", datetime(2024, 5, 1, 8), datetime(2024, 5, 1, 8, microsecond=1, tzinfo=UTC)),
+        ("until", "9999-12-31", LAST_TIME),
     ],
 )
 def test_a_bound_is_a_time_or_a_whole_day(name: str, value: Any, bound: datetime) -> None:

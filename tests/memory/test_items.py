@@ -81,3 +81,17 @@ def test_the_key_of_an_item_hides_no_alias(homes: MemoryGraph) -> None:
     [added] = homes.entities.observe([Observations(entity_name="home", contents=["has a door"])])
     assert added.alias_of == "The house"
     assert homes.entities.aliases(["home"]) == {"home": "The house"}
+    assert "The house" in {entity.name for entity in homes.entities.open(["home"]).entities}
+    homes.forget("home")
+    assert homes.entities.missing(["The house"]) == ["The house"]
+    assert stored_items(homes) == HOMES
+
+
+def test_an_entity_with_the_key_of_an_item_is_merged_and_forgotten_by_its_name(homes: MemoryGraph) -> None:
+    with pytest.raises(NotFoundError, match="the id or the name `home`"):
+        homes.forget("home")
+    homes.entities.create([Entity(name=name, entity_type="place") for name in ("home", "The house")])
+    homes.merge("The house", into="home")
+    homes.forget("home")
+    assert homes.entities.missing(["home"]) == ["home"]
+    assert stored_items(homes) == HOMES

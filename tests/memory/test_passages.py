@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from memorygraph import MemoryGraph
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall
-from memorygraph.memory.recall import IndexingWarning, Recalled, Recaller, recall_hits
+from memorygraph.memory.recall import IndexingThread, IndexingWarning, Recalled, Recaller, recall_hits
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.indexing import date_messages, index_messages
@@ -194,6 +195,21 @@ def test_indexing_that_was_interrupted_goes_on(graph: MemoryGraph, monkeypatch: 
     assert graph.index_messages() == 3
     assert graph.broken_invariants() == []
     assert len({part["id"].partition("-")[0] for part in passages(graph)}) == len(ids)
+
+
+def test_recalls_at_once_index_once(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, started = IndexingThread.start, list[IndexingThread]()
+
+    def start_late(thread: IndexingThread) -> None:
+        started.append(thread)
+        time.sleep(0.2)
+        start(thread)
+
+    monkeypatch.setattr(IndexingThread, "start", start_late)
+    recaller = Recaller(graph.scope)
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(lambda _: recaller.index(), range(4))] == [None] * 4
+    assert len(started) == 1
 
 
 def test_a_recall_does_not_wait_for_what_takes_long_to_index(

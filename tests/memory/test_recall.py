@@ -39,8 +39,10 @@ from memorygraph.memory.recall import (
     spread_hits,
 )
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
+from memorygraph.messages.history import entries_of
 from memorygraph.messages.indexing import date_messages, index_messages, index_row
 from memorygraph.messages.message import Message
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import examples
@@ -104,6 +106,14 @@ def test_messages_before_and_behind_what_fits_come_with_it(graph: MemoryGraph) -
     }
     assert [hit.source for hit in found] == ["fulltext", *["neighbour"] * 4]
     assert sources(ask(graph, "greyhound balcony", steps=False)) == {TALK[2][1]: "fulltext"}
+
+
+def test_what_no_recall_searches_does_not_come_with_a_hit_that_it_shares(graph: MemoryGraph) -> None:
+    begun = [{"role": "user", "content": "The greyhound sleeps."}]
+    said = [Message.of(turn) for turn in [*begun, {"role": "user", "content": "So what?"}]]
+    Neo4jStorage(graph.scope, "talk-calls", recalled=False).add_path(entries_of(said))
+    graph.messages("talk").append(begun[0])
+    assert sources(ask(graph, "greyhound")) == {"The greyhound sleeps.": "fulltext"}
 
 
 def test_a_node_is_found_with_what_is_one_edge_away(graph: MemoryGraph) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.memory.words import MAX_TERMS, times_meant, words_of, words_query
+from memorygraph.messages.indexing import index_row
+from memorygraph.messages.message import Message
 
 ASKED = datetime(2024, 3, 6, 12, tzinfo=UTC)  # a Wednesday
 LAST_WEEK = [f"{day} February 2024" for day in range(26, 30)] + [f"{day} March 2024" for day in (1, 2, 3)]
@@ -37,6 +39,13 @@ LAST_WEEK = [f"{day} February 2024" for day in range(26, 30)] + [f"{day} March 2
 )
 def test_a_time_is_meant(text: str, meant: list[str]) -> None:
     assert times_meant(text, ASKED) == meant
+
+
+def test_today_is_that_of_utc_as_messages_are_stored() -> None:
+    morning_in_tokyo = datetime(2024, 5, 2, 8, tzinfo=timezone(timedelta(hours=9)))
+    assert times_meant("What did I say today?", morning_in_tokyo) == ["1 May 2024"]
+    message = Message.of({"role": "user", "content": "Hi"})
+    assert index_row("a", message, morning_in_tokyo)["said"] == "user (1 May 2024): Hi"
 
 
 def test_of_very_many_days_the_first_ones_are_meant() -> None:
