@@ -25,6 +25,7 @@ ROWS = (
         "budget",
         "codes",
         "collection",
+        "drafts",
         "home",
         "hosts",
         "json_text",

@@ -329,6 +329,14 @@ MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
 RETURN id, message.body AS body, coalesce(message.said_at, message.created_at, datetime()) AS at;
 
+// name: said-later
+// Those of these messages that are stored with a later time than the one given. Parameters: namespace, rows [{id, at}].
+UNWIND $rows AS row
+MATCH (message:Message {namespace: $namespace, id: row.id})
+USING INDEX SEEK message:Message(namespace, id)
+WHERE coalesce(message.said_at, message.created_at) > row.at
+RETURN message.id AS id;
+
 // name: index-messages
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
 // a time that is now known (`dated`), or stored by an earlier release. A message that several conversations have is found

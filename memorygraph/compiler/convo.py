@@ -19,7 +19,8 @@ from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
 OUTSIDE = "main"  # the id of a `goto` without an id: no node
-EXIT = "exit"  # the name of the way out of a graph
+EXIT = "\nexit"  # the way out of a graph, where the id of a node may stand: no id holds a line break
+EXIT_NAME = "exit"
 AUTO, NEXT = "auto", "next"
 
 # None; in words, which a model judges; or in code, whose last value decides: without statements it does not hold.
@@ -93,6 +94,14 @@ class NodeGraph:
     def following(self, id_: str) -> str | None:
         """The id of the node after another in the source."""
         return id_after(list(self.nodes), id_)
+
+    @property
+    def exit_name(self) -> str:
+        """The name of the way out where it is stored; no node has it as its id."""
+        name = EXIT_NAME
+        while name in self.nodes:
+            name += "!"
+        return name
 
     def targets(self, node: GraphNode, route: Route) -> list[str]:
         """The nodes to which a route of a node can lead, or EXIT."""
@@ -313,7 +322,7 @@ def compile_graph(program: syntax.ConvoProgram, namespace: str) -> Query:
     routes = [
         {
             "source": f"{id_}/{node.id}",
-            "target": f"{id_}/{target}",
+            "target": f"{id_}/{graph.exit_name if target == EXIT else target}",
             "order": order,
             "kind": route.kind,
             "condition": route.condition_text(source),
@@ -322,7 +331,7 @@ def compile_graph(program: syntax.ConvoProgram, namespace: str) -> Query:
         for order, route in enumerate(node.routes)
         for target in graph.targets(node, route)
     ]
-    if any(route["target"] == f"{id_}/{EXIT}" for route in routes) and EXIT not in graph.nodes:
-        nodes.append(node_row(EXIT, "the way out of the graph", len(nodes), leaves=True))
+    if any(route["target"] == f"{id_}/{graph.exit_name}" for route in routes):
+        nodes.append(node_row(graph.exit_name, "the way out of the graph", len(nodes), leaves=True))
     properties = program_properties(source, source=source.text)
     return CYPHER["convo/write-graph"](namespace=namespace, id=id_, properties=properties, nodes=nodes, routes=routes)

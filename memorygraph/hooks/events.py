@@ -138,7 +138,7 @@ def keep_transcript(graph: MemoryGraph, ref: TranscriptRef) -> int:
 
     No answer counts as sampled: a transcript has not all that the model saw, such as its system prompt.
     """
-    from memorygraph.messages.indexing import date_messages
+    from memorygraph.messages.indexing import date_messages, find_earlier
 
     said = read_transcript(ref)
     if not said:
@@ -147,7 +147,7 @@ def keep_transcript(graph: MemoryGraph, ref: TranscriptRef) -> int:
     known = {entry.id for entry in history.entries()}
     version = history.add_path([each.message for each in said], sampled=())
     entries = history.checkout(version).entries()[: len(said)]
-    new = {e.id: each.at for e, each in zip(entries, said, strict=True) if e.id not in known}
-    if times := {id_: at for id_, at in new.items() if at is not None}:
-        date_messages(graph.scope, ref.conversation, times)
-    return len(new)
+    times = {entry.id: each.at for entry, each in zip(entries, said, strict=True) if each.at is not None}
+    # Known messages too: a hook that was ended before this has left them with the time at which it stored them.
+    date_messages(graph.scope, ref.conversation, find_earlier(graph.scope, times))
+    return len({entry.id for entry in entries} - known)

@@ -119,6 +119,17 @@ def date_messages(namespace: Namespace, conversation: str, times: Mapping[str, d
         write_index(namespace, conversation, page, times)
 
 
+def find_earlier(namespace: Namespace, times: Mapping[str, datetime]) -> dict[str, datetime]:
+    """Return those of these times that are earlier than the stored times of their messages."""
+    rows = [{"id": id_, "at": in_utc(at)} for id_, at in times.items()]
+    found = (
+        row["id"]
+        for page in pages_of(rows, MAX_ROWS_PER_QUERY)
+        for row in namespace.read("recall/said-later", rows=page)
+    )
+    return {id_: times[id_] for id_ in found}
+
+
 def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], times: Mapping[str, datetime]) -> int:
     """Write the indexed texts of some messages, and return how many those are."""
     rows = []

@@ -32,6 +32,7 @@ from memorygraph.messages.spool import REASON, Spool, may_be_of_database
 
 PATIENCE_SECONDS = 3.0  # how long a caller waits without progress; other callers' records are progress
 MAX_WAIT_SECONDS = 10.0
+MAX_DATABASE_AGE_S = 2.0  # how long an address surely has the same database: a restore takes longer
 SECONDS_WHILE_FAILING = 0.05  # how long a caller waits after the database has failed, until it answers again
 
 _LOG = logging.getLogger("memorygraph")
@@ -58,10 +59,13 @@ class Recorder:
     """Records calls in a namespace, by default in one conversation. Safe to share between threads.
 
     Records wait in `folder` while they cannot be written (default: in MEMORYGRAPH_HOME, else the platform's
-    folder for user data). Several processes may share it.
+    folder for user data). Several processes may share it. `own` are those of the waiting records that this process
+    wrote for the address of the namespace: they are written to whatever database a restore has put there.
     """
 
-    def __init__(self, namespace: Namespace, conversation: str, folder: Path | None = None) -> None:
+    def __init__(
+        self, namespace: Namespace, conversation: str, folder: Path | None = None, own: set[Path] | None = None
+    ) -> None:
         self.namespace = namespace
         self.conversation = conversation
         self.spool = Spool(namespace.name, folder)
@@ -72,7 +76,9 @@ class Recorder:
         self._progress = 0.0
         self._failing = False
         self._warned = False
+        self._own = set() if own is None else own
         self._database: str | None = None
+        self._database_read_at = 0.0
         self.kept_for_others = 0
         """How many waiting records the last `flush` left, as they are of another database than the one connected."""
 
@@ -133,6 +139,7 @@ class Recorder:
         with self._flushing:
             self.kept_for_others = 0
             written = sum(self._flush_one(path) for path in self.spool.waiting())
+            self._own.difference_update([path for path in self._own.copy() if not path.exists()])
         self._failing = False
         return written
 
@@ -162,7 +169,7 @@ class Recorder:
             record.pop(REASON, None)  # somebody has put it back
             call = RecordedCall(**record)
             # A record of another database waits until that one is connected again.
-            if call.database not in (None, self.find_database()):
+            if call.database not in (None, self.find_database()) and path not in self._own:
                 self.kept_for_others += 1
                 return False
             self._write(call)
@@ -242,6 +249,7 @@ class Recorder:
         if path is None:
             path = self.spool.add(replace(call, database=self._database).as_dict())
         if bad is None:
+            self._own.add(path)
             return f"its record waits in {self.spool.folder} for the next call that can be written, or flush()"
         self.spool.refuse(path, str(bad))
         return f"its record is kept in {self.spool.refused_folder}, and is not tried again"
@@ -264,14 +272,18 @@ class Recorder:
         Raises:
             ConnectionError: it cannot be reached.
         """
-        if self._database is None:
-            try:
-                [row] = self.namespace.connection.read(CYPHER["records/database-id"]())
-                self._database = str(row["id"])
-            except QueryError:  # the user lacks the privilege; the address is the next best identity
-                connection = self.namespace.connection
-                self._database = f"{connection.uri}/{connection.database or ''}"
+        now = time.monotonic()
+        if self._database is None or now - self._database_read_at > MAX_DATABASE_AGE_S:
+            self._database, self._database_read_at = self._read_database(), now
         return self._database
+
+    def _read_database(self) -> str:
+        connection = self.namespace.connection
+        try:
+            [row] = connection.read(CYPHER["records/database-id"]())
+        except QueryError:  # the user lacks the privilege; the address is the next best identity
+            return f"{connection.uri}/{connection.database or ''}"
+        return str(row["id"])
 
     def _write(self, call: RecordedCall) -> None:
         """Store a call; a second time changes nothing."""

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
+from memorygraph.drafts import clear_drafts, lock_draft
 from memorygraph.home import flush_folder, name_file, own_folder
 from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.calls import CALLS_SUFFIX
@@ -39,6 +40,7 @@ class Spool:
         # Beside the embedded server's data, whether that server is used or not.
         folder = folder or own_folder("records")
         self.folder = folder / name_file(namespace)
+        self._is_cleared = False
 
     @property
     def refused_folder(self) -> Path:
@@ -105,12 +107,16 @@ class Spool:
     def _write_draft(self, name: str, record: Mapping[str, Any], *, durable: bool) -> Path:
         """Write a record under a temporary name."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not self._is_cleared:
+            self._is_cleared = True
+            clear_drafts(self.folder.glob("*.part"))
         draft = self.folder / f"{name}.part"
         # ASCII only: a model can say half of a surrogate pair, which UTF-8 cannot.
         line = json.dumps(record, default=str).encode("ascii") + b"\n"
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as stream:
+                lock_draft(descriptor)
                 stream.write(line)
                 stream.flush()
                 if durable:

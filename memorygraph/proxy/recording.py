@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -46,7 +46,8 @@ class BackgroundRecording:
         self._say = say
         self._retry = retry
         self._connected = ExitStack()
-        self._recorders: Collection[Recorder] = ()
+        self._recorders: Sequence[Recorder] = ()
+        self._own: set[Path] = set()  # the calls that this process has kept, and that wait
         self._database: str | None = None  # so that what waits for it is not written into another one
         self._failing = False
         self._kept_for_others = 0
@@ -62,7 +63,7 @@ class BackgroundRecording:
         Raises:
             OSError: the disk cannot take it.
         """
-        self._spools[call.namespace].add(replace(call, database=self._database).as_dict())
+        self._own.add(self._spools[call.namespace].add(replace(call, database=self._database).as_dict()))
         self._wake.set()
 
     @property
@@ -92,6 +93,7 @@ class BackgroundRecording:
                 return
             if not self._recorders:
                 self._connect()
+            self._database = self._recorders[0].find_database()
             for recorder in self._recorders:
                 recorder.flush()
         except Exception as error:  # noqa: BLE001 - the thread goes on, whatever the database or the disk does
@@ -124,7 +126,4 @@ class BackgroundRecording:
     def _connect(self) -> None:
         graph = self._connected.enter_context(self._open_graph())
         scopes = [replace(graph.scope, name=name) for name in self._spools]
-        recorders = [Recorder(scope, "", self._folder) for scope in scopes]
-        for recorder in recorders:
-            self._database = recorder.find_database()
-        self._recorders = recorders
+        self._recorders = [Recorder(scope, "", self._folder, self._own) for scope in scopes]

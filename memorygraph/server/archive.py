@@ -20,6 +20,7 @@ from typing import IO, BinaryIO
 
 from pydantic import TypeAdapter
 
+from memorygraph.drafts import clear_drafts, lock_draft
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.home import flush_folder
 from memorygraph.library import CYPHER
@@ -194,8 +195,8 @@ class Archive:
 def new_file(path: Path, mark: str, *, overwrite: bool) -> Iterator[BinaryIO]:
     """Open a file that takes its name when the block succeeds, and is removed otherwise.
 
-    Until then it stands beside its place, under a name that holds `mark`: what a killed writer left is taken over by
-    the next one of that mark.
+    Until then it stands beside its place, under a name that holds `mark`: what a killed writer left is taken over, or
+    removed, by the next one of that mark in its folder.
     """
     refuse_existing(path, overwrite=overwrite)
     unfinished = path.with_name(f".{path.name}.{mark}.part")
@@ -203,7 +204,9 @@ def new_file(path: Path, mark: str, *, overwrite: bool) -> Iterator[BinaryIO]:
     try:
         try:
             unfinished.unlink(missing_ok=True)
+            clear_drafts(path.parent.glob(f".*.{mark}.part"))
             with os.fdopen(os.open(unfinished, flags, 0o600), "w+b") as file:
+                lock_draft(file.fileno())
                 yield file
                 file.flush()
                 os.fsync(file.fileno())

@@ -41,7 +41,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def hook(event: str, text: str, *options: str) -> Result:
-    result = CliRunner().invoke(cli, ["hook", event, *options], input=text)
+    # A hook that gives up ends its process, which is that of the tests here: no busy machine must make it give up.
+    result = CliRunner().invoke(cli, ["hook", event, "--timeout", "200", *options], input=text)
     assert result.exit_code == 0, result.output
     return result
 
@@ -81,6 +82,29 @@ def test_what_a_session_adds_is_added_to_its_conversation(memory: MemoryGraph, h
 
 def test_what_was_said_keeps_its_time(memory: MemoryGraph, home: Path) -> None:
     hook("Stop", given("Stop", home))
+    found = memory.recall("Which region was it?", since="2026-03-01", until="2026-03-01").hits
+    assert "Which region" in found[0].text
+
+
+def test_what_an_ended_hook_has_stored_and_not_dated_is_dated_by_the_next(
+    memory: MemoryGraph, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as ended:
+        ended.setattr("memorygraph.messages.indexing.date_messages", lambda *_: None)
+        hook("Stop", given("Stop", home))
+    assert not memory.recall("Which region was it?", since="2026-03-01", until="2026-03-01").hits
+    hook("Stop", given("Stop", home))
+    found = memory.recall("Which region was it?", since="2026-03-01", until="2026-03-01").hits
+    assert "Which region" in found[0].text
+
+
+def test_what_two_sessions_begin_with_keeps_the_time_at_which_it_was_said_first(
+    memory: MemoryGraph, home: Path
+) -> None:
+    hook("Stop", given("Stop", home))
+    later = (home / "session.jsonl").read_text("utf-8").replace("2026-03-01", "2026-03-09")
+    (home / "session.jsonl").write_text(later, "utf-8")
+    hook("Stop", given("Stop", home, session_id="another"))
     found = memory.recall("Which region was it?", since="2026-03-01", until="2026-03-01").hits
     assert "Which region" in found[0].text
 

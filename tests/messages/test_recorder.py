@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -298,6 +298,27 @@ def _process(server: Server, namespace: str, folder: Path, name: str) -> None:
         recorder.flush()
 
 
+@contextmanager
+def another_database(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the address have another database, as it has before a restore."""
+    with monkeypatch.context() as before:
+        before.setattr(Recorder, "_read_database", lambda _: "another")
+        yield
+
+
+@contextmanager
+def failing_writes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the database take nothing."""
+
+    def fail(*_: Any) -> None:
+        raise ConnectionError("Neo4j is away")
+
+    with monkeypatch.context() as away:
+        away.setattr(Recorder, "_write_paths", fail)
+        away.setattr(Recorder, "_flush_one", fail)
+        yield
+
+
 @pytest.mark.slow
 def test_several_processes_share_the_spool(
     server: Server, connection: Connection, namespace: str, tmp_path: Path
@@ -320,6 +341,38 @@ def test_a_record_of_another_database_stays_where_it_is(connection: Connection, 
     recorder.spool.add(call_of(namespace, database="another").as_dict())
     assert recorder.flush() == 0
     assert recorder.waiting == 1
+
+
+def test_a_recorder_notices_that_its_address_has_another_database(
+    connection: Connection, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
+    with another_database(monkeypatch):
+        recorder.record(call_of(namespace))
+        recorder.spool.add(call_of(namespace, "Before", database="another").as_dict())
+    monkeypatch.setattr(recorder_module, "MAX_DATABASE_AGE_S", 0.0)
+    now = Recorder(recorder.namespace, "talk", tmp_path).find_database()
+    recorder.spool.add(call_of(namespace, "Since", database=now).as_dict())
+    assert (recorder.flush(), recorder.kept_for_others) == (1, 1)
+    recorder.record(call_of(namespace, "Now"))
+    with failing_writes(monkeypatch), pytest.warns(RecordWarning, match="its record waits"):
+        recorder.record(call_of(namespace, "Later"))
+    labels = [json.loads(path.read_bytes())["database"] for path in recorder.spool.waiting()]
+    assert labels == ["another", now]
+    assert answers(connection, namespace) == ["re Hi", "re Now", "re Since"]
+
+
+def test_what_a_recorder_could_not_write_during_a_restore_it_writes_afterwards(
+    connection: Connection, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
+    with another_database(monkeypatch):
+        recorder.record(call_of(namespace))
+        with failing_writes(monkeypatch), pytest.warns(RecordWarning, match="its record waits"):
+            recorder.record(call_of(namespace, "Meanwhile"))
+    monkeypatch.setattr(recorder_module, "MAX_DATABASE_AGE_S", 0.0)
+    assert (recorder.flush(), recorder.kept_for_others, recorder.waiting) == (1, 0, 0)
+    assert answers(connection, namespace) == ["re Hi", "re Meanwhile"]
 
 
 def test_a_waiting_call_without_a_name_does_not_bring_a_forgotten_conversation_back(graph: MemoryGraph) -> None:

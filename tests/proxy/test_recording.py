@@ -251,6 +251,26 @@ def test_a_call_of_another_database_is_not_said_to_be_written(proxies: Proxies, 
     assert path.exists()
 
 
+def test_what_is_recorded_after_a_restore_is_of_the_restored_database(
+    proxies: Proxies, graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorygraph.messages.recorder.MAX_DATABASE_AGE_S", 0.0)
+    with ScriptedModel(lambda request: f"re {request.prompt}") as model:
+        proxy = proxies(model.base_url)
+        client = proxies.client(proxy.base_url, KEY)
+        with monkeypatch.context() as before:
+            before.setattr(Recorder, "_read_database", lambda _: "another")
+            talk(client, "Hi")
+            eventually(lambda: len(conversations(graph)) == 1 and not proxy.recording.waiting)
+        talk(client, "Hello")  # kept before it is noticed that the database is another one
+        eventually(lambda: len(conversations(graph)) == 2)
+        proxy.recording.close()
+        talk(client, "Bye")
+        [path] = Spool(graph.namespace, proxies.folder).waiting()
+    assert json.loads(path.read_bytes())["database"] == Recorder(graph.scope, "").find_database()
+    assert proxies.said == []
+
+
 def test_a_disk_that_takes_nothing_breaks_no_call(proxies: Proxies, graph: MemoryGraph) -> None:
     proxies.folder.write_text("a file in the place of the folder")
     with ScriptedModel("Yes.") as model:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from memorygraph.compiler.convo import EXIT, GraphNode, NodeGraph, graph_of
+from memorygraph.compiler.convo import EXIT, EXIT_NAME, GraphNode, NodeGraph, graph_of
 from memorygraph.errors import Source
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.runtime.convo.steps import fork_of
@@ -114,8 +114,8 @@ def draw_mermaid(graph: NodeGraph, arrows: Sequence[Arrow], visits: Mapping[str,
         label = "\n".join(filter(None, [label_node(id_, visits), about]))
         lines.append(f'  {names[id_]}["{escape_mermaid(label)}"]')
     if any(arrow.target == EXIT for arrow in arrows):
-        names[EXIT] = "exit"
-        lines.append('  exit(("exit"))')
+        names[EXIT] = EXIT_NAME
+        lines.append(f'  {EXIT_NAME}(("{EXIT_NAME}"))')
     for arrow in arrows:
         line = "-.->" if arrow.kind in JUDGED_KINDS else "-->"
         label = arrow.label(" · ")
@@ -180,7 +180,8 @@ def place_boxes(graph: NodeGraph, rows: Sequence[Sequence[str]], visits: Mapping
         step = width / len(row)
         for place, id_ in enumerate(row):
             about = textwrap.wrap(first_paragraph(graph.nodes[id_]), ABOUT_WIDTH)[:3] if id_ in graph.nodes else []
-            boxes[id_] = NodeBox(MARGIN + step * (place + 0.5), y, (label_node(id_, visits), *about))
+            name = EXIT_NAME if id_ == EXIT else label_node(id_, visits)
+            boxes[id_] = NodeBox(MARGIN + step * (place + 0.5), y, (name, *about))
         y += max(boxes[id_].height for id_ in row) + GAP_Y
     return boxes
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from memorygraph.compiler.convo import EXIT, NodeGraph, compile_graph
+from memorygraph.compiler.convo import NodeGraph, compile_graph, graph_of
 from memorygraph.compiler.identity import program_id
 from memorygraph.errors import MemoryGraphError, NotFoundError, Source
 from memorygraph.graph.namespace import Namespace
@@ -90,6 +90,7 @@ class ConvoRunStore(RunListener):
     def __post_init__(self) -> None:
         self.conversation = f"run-{self.id}"
         self.graph = program_id(self.program.source)
+        self._exit_name = graph_of(self.program.conversation).exit_name
         self._journal = Journal(self.id)
         self._writer = RunWriter(f"the run {self.id}")
         self._recorder = Recorder(self.namespace, self.conversation)
@@ -281,7 +282,7 @@ class ConvoRunStore(RunListener):
             "branch": step.branch,
             "input": to_plain(step.input),
             "output": to_plain(step.output),
-            "route": (route.target or EXIT) if route else None,
+            "route": (route.target or self._exit_name) if route else None,
             "why": route.why if route else None,
             "error": step.error,
             "completed": step.completed,

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from memorygraph.context.rendering import render
+from memorygraph.drafts import clear_drafts, lock_draft
 from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import parse_json
 from memorygraph.runtime.paths import inside, open_plain, require_plain, within
@@ -21,6 +22,7 @@ from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
 from memorygraph.runtime.values import require_text
 
 MAX_ENTRIES = 10_000
+DRAFT = ".memorygraph-{}.part"
 
 
 class FileTool(ImportedTool):
@@ -35,6 +37,7 @@ class FileTool(ImportedTool):
     def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
         super().__init__(name, uri, folder, permissions)
         self._root = inside(folder, unquote(self.rest), anywhere=True)
+        self._cleared: set[Path] = set()
 
     def read(self, path: Any) -> ToolResult:
         """The text of a file."""
@@ -66,9 +69,11 @@ class FileTool(ImportedTool):
         content = encode_text(text)
         require_size(path, len(content))
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{uuid.uuid4().hex}.part")
+        self._clear(target.parent)
+        draft = target.with_name(DRAFT.format(uuid.uuid4().hex))
         try:
             with os.fdopen(open_plain(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as stream:
+                lock_draft(stream.fileno())
                 stream.write(content)
             if target.exists():
                 draft.chmod(stat.S_IMODE(target.stat().st_mode))
@@ -100,6 +105,12 @@ class FileTool(ImportedTool):
     def exists(self, path: Any) -> ToolResult:
         """Whether there is a file or a folder."""
         return ToolResult(within(self._root, require_text(path, "a path")).exists())
+
+    def _clear(self, folder: Path) -> None:
+        """Remove what killed runs have left in a folder, once: listing it for every file would take long."""
+        if folder not in self._cleared:
+            self._cleared.add(folder)
+            clear_drafts(folder.glob(DRAFT.format("*")))
 
     def find_target(self, path: Any) -> Path:
         """Find where a file is to be written; it is not the folder itself, and not a device or a pipe."""

@@ -97,6 +97,21 @@ def test_the_ways_of_forks_are_marked_too() -> None:
     assert 'n2 -->|"2x: 3, 2"| exit' in drawn
 
 
+def test_a_node_that_is_called_exit_is_not_the_way_out() -> None:
+    left = graph("@to exit = eq(output 1)\n@exit\n> node a\n@exit\n> node exit\n> goto a")
+    lines = [line.strip() for line in draw(left, "mermaid", path("a", "exit")).splitlines()]
+    assert lines[1:7] == [
+        'n0["a"]',
+        'n1["exit"]',
+        'exit(("exit"))',
+        'n0 -->|"1 · eq(output 1)"| n1',
+        "n0 --> exit",
+        'n1 -->|"2"| exit',
+    ]
+    texts = [text.text for text in ElementTree.fromstring(draw(left, "svg")).iter(f"{SVG}text")]
+    assert texts.count("exit") == 2
+
+
 def test_text_stays_text() -> None:
     nasty = graph(
         '@to b "]; click n0 href "javascript:alert(1)" <script>\n> node a\n</text><script>"`#&\n> node b\n> goto a'

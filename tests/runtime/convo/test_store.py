@@ -122,6 +122,19 @@ def test_loading_stores_the_definition_once(graph: MemoryGraph) -> None:
     assert "eq(output 'positive')" in rows[0]["condition"]
 
 
+def test_a_node_that_is_called_exit_is_stored_apart_from_the_way_out(graph: MemoryGraph) -> None:
+    source = "@to exit\n> node a\n > do\n  add(1 1)\n@exit\n> node exit\n > do\n  add(1 2)\n> nodeEnd\n> user\nHi\n> goto a\n"
+    result = graph.run(source, language="convo")
+    assert [step["node"] for step in result.steps] == ["a", "exit"]
+    nodes = graph.query(
+        "MATCH (n:GraphNode {namespace: $namespace}) RETURN n.name AS name, n:Exit AS out ORDER BY name"
+    )
+    assert [(row["name"], row["out"]) for row in nodes] == [("a", False), ("exit", False), ("exit!", True)]
+    routes = graph.query("MATCH (a:GraphNode {namespace: $namespace})-[:ROUTE]->(b) RETURN a.name + b.name AS way")
+    assert sorted(row["way"] for row in routes) == ["aexit", "exitexit!"]
+    assert [row["route"] for row in graph.query(CHAIN, {"run": result.run})] == ["exit", "exit!"]
+
+
 @pytest.mark.parametrize("block", SAVED.values(), ids=lambda block: block.name)
 def test_saved_queries_are_documented_and_answer(connection: Connection, block: NamedQuery, shop: Shop) -> None:
     graph = empty_namespace(connection)
