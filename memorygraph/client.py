@@ -1264,8 +1264,9 @@ def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequen
 
     if not is_own_home():  # a read must not fail for the home of somebody else, which has none of these files
         return 0
-    waiting = Spool(namespace.name).forget(conversations) + PendingTranscripts(namespace.name).forget(conversations)
-    return waiting + sum(Journal(run).forget() for run in runs) + remove_pages()
+    calls = Spool(namespace.name).forget(conversations, namespace.connection.find_database())
+    transcripts = PendingTranscripts(namespace.name).forget(conversations)
+    return calls + transcripts + sum(Journal(run).forget() for run in runs) + remove_pages()
 
 
 def connect_embedded(server: EmbeddedServer, auth: tuple[str, str] | None, database: str | None) -> Connection:

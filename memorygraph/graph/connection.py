@@ -54,6 +54,7 @@ RETRY_SECONDS = 30.0  # from the first failure of a unit of work
 OPENING_SECONDS = 15.0
 IDLE_SECONDS = 30.0  # an older connection is tested before use: its server may have restarted
 SILENCE_SECONDS = 75.0  # by default a server at work sends an empty chunk every minute
+MAX_DATABASE_AGE_S = 2.0  # how long an address surely has the same database: a restore takes longer
 ANSWER_SECONDS = 5.0  # after the end of its transaction, for a read to answer
 MIN_PAUSE_SECONDS = 0.05
 MAX_PAUSE_SECONDS = 2.0
@@ -234,6 +235,9 @@ class Connection:
         self._home: str | None = None
         self.before_use: Callable[[Any], None] | None = None
         """What is done before a `Namespace` is read or written through this connection: see graph/expiry.py."""
+        self.known_database: str | None = None
+        """What `find_database` has found last."""
+        self._database_found_at = 0.0
         self._is_lent = not isinstance(server, str)
         self._driver = (
             _make_driver(server, auth, certificate, driver_options)
@@ -280,6 +284,24 @@ class Connection:
                     return list(_rows(result))
 
         return self._retry(read_once, patience=min(RETRY_SECONDS, seconds), repeatable=repeatable)
+
+    def find_database(self) -> str:
+        """Find what tells the database from others, also from the one that a restore has put at its address.
+
+        Raises:
+            ConnectionError: it cannot be reached.
+        """
+        now = time.monotonic()
+        if self.known_database is None or now - self._database_found_at > MAX_DATABASE_AGE_S:
+            self.known_database, self._database_found_at = self._read_database(), now
+        return self.known_database
+
+    def _read_database(self) -> str:
+        try:
+            [row] = self.read(CYPHER["records/database-id"]())
+        except QueryError:  # the user lacks the privilege; the address is the next best identity
+            return f"{self.uri}/{self.database or ''}"
+        return str(row["id"])
 
     def find_answering(self) -> Answering:
         """Find who answers: of a cluster, the members that reads and writes go to now."""

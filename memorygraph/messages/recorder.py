@@ -23,7 +23,6 @@ from memorygraph.errors import ConflictError, ConnectionError, MemoryGraphError,
 from memorygraph.graph.driver_errors import fails_always
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_stored_json
-from memorygraph.library import CYPHER
 from memorygraph.messages.calls import NOT_A_MESSAGE, RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
 from memorygraph.messages.history import Attachment, MessageEntry, entries_of
 from memorygraph.messages.message import ROOT, Message
@@ -32,7 +31,6 @@ from memorygraph.messages.spool import REASON, Spool, may_be_of_database
 
 PATIENCE_SECONDS = 3.0  # how long a caller waits without progress; other callers' records are progress
 MAX_WAIT_SECONDS = 10.0
-MAX_DATABASE_AGE_S = 2.0  # how long an address surely has the same database: a restore takes longer
 SECONDS_WHILE_FAILING = 0.05  # how long a caller waits after the database has failed, until it answers again
 
 _LOG = logging.getLogger("memorygraph")
@@ -77,15 +75,13 @@ class Recorder:
         self._failing = False
         self._warned = False
         self._own = set() if own is None else own
-        self._database: str | None = None
-        self._database_read_at = 0.0
         self.kept_for_others = 0
         """How many waiting records the last `flush` left, as they are of another database than the one connected."""
 
     def spool_call(self, call: RecordedCall) -> Path | None:
         """Put a call into the spool, where it survives the end of the process; None where that cannot be written."""
         try:
-            return self.spool.send(replace(call, database=self._database).as_dict())
+            return self.spool.send(replace(call, database=self.namespace.connection.known_database).as_dict())
         except Exception as error:  # noqa: BLE001 - a disk that is full, for example: the database may still take it
             _LOG.info("a model call could not be put into %s: %s", self.spool.folder, error)
             return None
@@ -145,7 +141,7 @@ class Recorder:
 
     def forget_waiting(self) -> int:
         """Remove every record of the namespace that waits for this database or was refused, and return how many."""
-        database = self.find_database()
+        database = self.namespace.connection.find_database()
         return self.spool.remove_all(lambda record: may_be_of_database(record, database))
 
     @property
@@ -169,7 +165,7 @@ class Recorder:
             record.pop(REASON, None)  # somebody has put it back
             call = RecordedCall(**record)
             # A record of another database waits until that one is connected again.
-            if call.database not in (None, self.find_database()) and path not in self._own:
+            if call.database not in (None, self.namespace.connection.find_database()) and path not in self._own:
                 self.kept_for_others += 1
                 return False
             self._write(call)
@@ -247,7 +243,7 @@ class Recorder:
         """Let a call that was not written wait in the spool, and return a sentence about its place."""
         path = None if spooled is None else self.spool.keep(spooled)
         if path is None:
-            path = self.spool.add(replace(call, database=self._database).as_dict())
+            path = self.spool.add(replace(call, database=self.namespace.connection.known_database).as_dict())
         if bad is None:
             self._own.add(path)
             return f"its record waits in {self.spool.folder} for the next call that can be written, or flush()"
@@ -266,28 +262,9 @@ class Recorder:
         except RecordWarning:
             _LOG.warning(text)  # where warnings are errors, this one would break the call
 
-    def find_database(self) -> str:
-        """Return what tells the database from others, so that no record is written into another one.
-
-        Raises:
-            ConnectionError: it cannot be reached.
-        """
-        now = time.monotonic()
-        if self._database is None or now - self._database_read_at > MAX_DATABASE_AGE_S:
-            self._database, self._database_read_at = self._read_database(), now
-        return self._database
-
-    def _read_database(self) -> str:
-        connection = self.namespace.connection
-        try:
-            [row] = connection.read(CYPHER["records/database-id"]())
-        except QueryError:  # the user lacks the privilege; the address is the next best identity
-            return f"{connection.uri}/{connection.database or ''}"
-        return str(row["id"])
-
     def _write(self, call: RecordedCall) -> None:
         """Store a call; a second time changes nothing."""
-        self.find_database()
+        self.namespace.connection.find_database()
         namespace = replace(self.namespace, name=call.namespace)
         storage = Neo4jStorage(namespace, call.conversation, recalled=call.recalled)
         try:

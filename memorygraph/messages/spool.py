@@ -86,9 +86,11 @@ class Spool:
             path.unlink(missing_ok=True)
         self._sending.discard(path)
 
-    def forget(self, conversations: Collection[str]) -> int:
-        """Remove the records of conversations, as `remove_all` does."""
-        return self.remove_all(lambda record: names_conversation(record, conversations))
+    def forget(self, conversations: Collection[str], database: str) -> int:
+        """Remove the records of conversations, as `remove_all` does: those for a database, or of none that is known."""
+        return self.remove_all(
+            lambda record: names_conversation(record, conversations) and may_be_of_database(record, database)
+        )
 
     def remove_all(self, wanted: Callable[[bytes], bool]) -> int:
         """Remove the wanted records, also those that were refused, and return how many these were.

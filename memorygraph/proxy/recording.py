@@ -93,7 +93,7 @@ class BackgroundRecording:
                 return
             if not self._recorders:
                 self._connect()
-            self._database = self._recorders[0].find_database()
+            self._database = self._recorders[0].namespace.connection.find_database()
             for recorder in self._recorders:
                 recorder.flush()
         except Exception as error:  # noqa: BLE001 - the thread goes on, whatever the database or the disk does

@@ -25,6 +25,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.errors import ConnectionError
+from memorygraph.graph import connection as connection_module
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder as recorder_module
@@ -302,7 +303,8 @@ def _process(server: Server, namespace: str, folder: Path, name: str) -> None:
 def another_database(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let the address have another database, as it has before a restore."""
     with monkeypatch.context() as before:
-        before.setattr(Recorder, "_read_database", lambda _: "another")
+        before.setattr(Connection, "_read_database", lambda _: "another")
+        before.setattr(connection_module, "MAX_DATABASE_AGE_S", 0.0)
         yield
 
 
@@ -343,6 +345,26 @@ def test_a_record_of_another_database_stays_where_it_is(connection: Connection, 
     assert recorder.waiting == 1
 
 
+def test_a_record_says_what_another_recorder_has_found_of_its_database(
+    connection: Connection, namespace: str, tmp_path: Path
+) -> None:
+    Recorder(Namespace(connection, namespace), "talk", tmp_path).record(call_of(namespace))
+    path = Recorder(Namespace(connection, namespace), "talk", tmp_path).spool_call(call_of(namespace))
+    assert path is not None
+    assert json.loads(path.read_bytes())["database"] == connection.known_database is not None
+
+
+def test_forgetting_leaves_the_records_of_other_databases(graph: MemoryGraph) -> None:
+    recorder = Recorder(graph.scope, "talk")
+    own, other = (
+        recorder.spool.add(call_of(graph.namespace, database=database).as_dict())
+        for database in (graph.connection.find_database(), "another")
+    )
+    graph.messages("talk").append({"role": "user", "content": "Hi"})
+    graph.forget_conversation("talk")
+    assert (own.exists(), other.exists()) == (False, True)
+
+
 def test_a_recorder_notices_that_its_address_has_another_database(
     connection: Connection, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,8 +372,8 @@ def test_a_recorder_notices_that_its_address_has_another_database(
     with another_database(monkeypatch):
         recorder.record(call_of(namespace))
         recorder.spool.add(call_of(namespace, "Before", database="another").as_dict())
-    monkeypatch.setattr(recorder_module, "MAX_DATABASE_AGE_S", 0.0)
-    now = Recorder(recorder.namespace, "talk", tmp_path).find_database()
+    monkeypatch.setattr(connection_module, "MAX_DATABASE_AGE_S", 0.0)
+    now = recorder.namespace.connection.find_database()
     recorder.spool.add(call_of(namespace, "Since", database=now).as_dict())
     assert (recorder.flush(), recorder.kept_for_others) == (1, 1)
     recorder.record(call_of(namespace, "Now"))
@@ -370,7 +392,7 @@ def test_what_a_recorder_could_not_write_during_a_restore_it_writes_afterwards(
         recorder.record(call_of(namespace))
         with failing_writes(monkeypatch), pytest.warns(RecordWarning, match="its record waits"):
             recorder.record(call_of(namespace, "Meanwhile"))
-    monkeypatch.setattr(recorder_module, "MAX_DATABASE_AGE_S", 0.0)
+    monkeypatch.setattr(connection_module, "MAX_DATABASE_AGE_S", 0.0)
     assert (recorder.flush(), recorder.kept_for_others, recorder.waiting) == (1, 0, 0)
     assert answers(connection, namespace) == ["re Hi", "re Meanwhile"]
 

@@ -22,8 +22,8 @@ from click.testing import CliRunner
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.errors import ConnectionError
+from memorygraph.graph.connection import Connection
 from memorygraph.llm.completion import ToolCall
-from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.spool import Spool
 from memorygraph.proxy import CONVERSATION_HEADER, TOKEN_HEADER
 from memorygraph.scripted.replies import BadJson, Reply
@@ -236,7 +236,7 @@ def test_a_call_that_waits_names_its_database_so_that_it_is_written_into_no_othe
 ) -> None:
     with ScriptedModel("Yes.") as model:
         _, path = leave_waiting(proxies, graph, model)
-    assert json.loads(path.read_bytes())["database"] == Recorder(graph.scope, "").find_database()
+    assert json.loads(path.read_bytes())["database"] == graph.connection.find_database()
 
 
 def test_a_call_of_another_database_is_not_said_to_be_written(proxies: Proxies, graph: MemoryGraph) -> None:
@@ -254,12 +254,12 @@ def test_a_call_of_another_database_is_not_said_to_be_written(proxies: Proxies, 
 def test_what_is_recorded_after_a_restore_is_of_the_restored_database(
     proxies: Proxies, graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memorygraph.messages.recorder.MAX_DATABASE_AGE_S", 0.0)
+    monkeypatch.setattr("memorygraph.graph.connection.MAX_DATABASE_AGE_S", 0.0)
     with ScriptedModel(lambda request: f"re {request.prompt}") as model:
         proxy = proxies(model.base_url)
         client = proxies.client(proxy.base_url, KEY)
         with monkeypatch.context() as before:
-            before.setattr(Recorder, "_read_database", lambda _: "another")
+            before.setattr(Connection, "_read_database", lambda _: "another")
             talk(client, "Hi")
             eventually(lambda: len(conversations(graph)) == 1 and not proxy.recording.waiting)
         talk(client, "Hello")  # kept before it is noticed that the database is another one
@@ -267,7 +267,7 @@ def test_what_is_recorded_after_a_restore_is_of_the_restored_database(
         proxy.recording.close()
         talk(client, "Bye")
         [path] = Spool(graph.namespace, proxies.folder).waiting()
-    assert json.loads(path.read_bytes())["database"] == Recorder(graph.scope, "").find_database()
+    assert json.loads(path.read_bytes())["database"] == graph.connection.find_database()
     assert proxies.said == []
 
 

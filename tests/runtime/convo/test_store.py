@@ -123,7 +123,8 @@ def test_loading_stores_the_definition_once(graph: MemoryGraph) -> None:
 
 
 def test_a_node_that_is_called_exit_is_stored_apart_from_the_way_out(graph: MemoryGraph) -> None:
-    source = "@to exit\n> node a\n > do\n  add(1 1)\n@exit\n> node exit\n > do\n  add(1 2)\n> nodeEnd\n> user\nHi\n> goto a\n"
+    first, last = "@to exit\n> node a\n > do\n  add(1 1)", "@exit\n> node exit\n > do\n  add(1 2)"
+    source = f"{first}\n{last}\n> nodeEnd\n> user\nHi\n> goto a\n"
     result = graph.run(source, language="convo")
     assert [step["node"] for step in result.steps] == ["a", "exit"]
     nodes = graph.query(
