@@ -328,8 +328,7 @@ CREATE (version)-[:TIP]->(tip);
 
 // name: find-place
 // Where a path of messages belongs, under the write lock of its conversation, which is created if it is not
-// there: the last of them that is stored, and whether it is `named` as one of this conversation, the version that holds
-// all of them, or else the longest version that they continue, or else a new one. What an adapter writes (`framed`) is
+// there: the last of them that is `stored` as one of this conversation, the version that holds all of them, or else the longest version that they continue, or else a new one. What an adapter writes (`framed`) is
 // not continued: it adds the same messages itself. The ids come from the last to the first, so that little is looked at where
 // little is new; what is found first is only the quickest answer, and any answer loses nothing. Parameters:
 // namespace, name, recalled, ids, tip, new_version.
@@ -343,9 +342,10 @@ CALL () {
   UNWIND $ids AS id
   MATCH (message:Message {namespace: $namespace, id: id})
   USING INDEX SEEK message:Message(namespace, id)
+  WHERE $name IN message.conversations OR $recalled = false
   WITH id, message LIMIT 1
   SET message.role = message.role // its lock: another conversation that has it may be forgotten just now
-  RETURN collect(id) AS stored, collect(coalesce($name IN message.conversations, false) OR $recalled = false) AS named
+  RETURN collect(id) AS stored
 }
 CALL (conversation) {
   MATCH (last:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)
@@ -380,10 +380,10 @@ CALL (conversation, holding, continued, empty) {
   CREATE (conversation)-[:VERSION]->(version)
   RETURN collect(version) AS made
 }
-WITH stored, named, holding <> [] AS holds, head(holding + continued + empty + made) AS version
+WITH stored, holding <> [] AS holds, head(holding + continued + empty + made) AS version
 OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
-RETURN head(stored) AS stored, coalesce(head(named), true) AS named, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
+RETURN head(stored) AS stored, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
        version.length AS length, older.number AS replaces, replaces.at AS at,
        EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced, coalesce(version.framed, false) AS framed;
 
