@@ -95,7 +95,7 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
 // sampled; `sampled` are those. One that is there already is found in this conversation too, also if
-// recall did not find it before. Parameters: namespace,
+// recall did not find it before; its passages, where it is new or new in this conversation. Parameters: namespace,
 // conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, labels, content, at, said,
 // said_parts, passages, speaker, namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 // A passage is a list, which the driver sends faster than a map: its id, where it begins and ends, said, said_parts.
@@ -128,7 +128,10 @@ MERGE (message:Message {namespace: $namespace, id: row.id})
                       ELSE message.conversations + [name IN coalesce($conversations, [])
                                                     WHERE NOT name IN message.conversations] END
 FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
-FOREACH (passage IN coalesce(row.passages, []) |
+FOREACH (passage IN CASE
+    WHEN row.passages IS NULL OR row.passages = [] THEN []
+    WHEN EXISTS { (message)-[:PASSAGE]->(:Passage {namespace_token: message.namespace_token}) } THEN []
+    ELSE row.passages END |
   MERGE (part:Passage {namespace: $namespace, id: passage[0]})
     ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4]
   SET part.namespace_token = message.namespace_token, part.home = message.home
@@ -249,7 +252,10 @@ CALL (fits) {
                         ELSE message.conversations + [name IN coalesce($conversations, [])
                                                       WHERE NOT name IN message.conversations] END
   FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
-  FOREACH (passage IN coalesce(row.passages, []) |
+  FOREACH (passage IN CASE
+      WHEN row.passages IS NULL OR row.passages = [] THEN []
+      WHEN EXISTS { (message)-[:PASSAGE]->(:Passage {namespace_token: message.namespace_token}) } THEN []
+      ELSE row.passages END |
     MERGE (part:Passage {namespace: $namespace, id: passage[0]})
       ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4]
     SET part.namespace_token = message.namespace_token, part.home = message.home

@@ -142,6 +142,21 @@ def test_a_message_that_two_conversations_share_has_its_passages_once_and_is_fou
         ]
 
 
+def test_the_passages_of_a_message_are_written_once_for_each_conversation_that_has_it(graph: MemoryGraph) -> None:
+    prompt, asked = {"role": "system", "content": LONG}, {"role": "user", "content": "Which train?"}
+    history = graph.messages("talk")
+    history.append(prompt)
+    written = "MATCH (passage:Passage {namespace: $namespace}) "
+    graph.query(f"{written} SET passage.home = 'as it was'", write=True)
+    history.branch(at=0).extend([prompt, asked])
+    history.append(asked, subgraph=[prompt, asked])
+    homes = f"{written} RETURN DISTINCT passage.home AS home"
+    assert graph.query(homes) == [{"home": "as it was"}]
+    graph.messages("other").extend([prompt, asked])
+    assert graph.query(homes) == [{"home": ""}]
+    assert graph.broken_invariants() == []
+
+
 def test_a_conversation_that_recall_does_not_read_has_no_passages(graph: MemoryGraph) -> None:
     from memorygraph.messages.graph import MessageGraph
 
