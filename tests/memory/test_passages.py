@@ -183,6 +183,16 @@ def test_passages_know_when_they_were_said(graph: MemoryGraph) -> None:
     assert ask(graph, "What was on 8 May 2023?").hits[0].at == "2023-05-08T00:00:00Z"
 
 
+def test_what_is_not_indexed_of_a_very_long_conversation_is_listed_at_once(graph: MemoryGraph) -> None:
+    history = graph.messages("talk")
+    history.extend([{"role": "user", "content": f"{place}"} for place in range(5000)])
+    ids = [entry.id for entry in history.entries()]
+    make_old(graph)
+    assert graph.scope.read("recall/unindexed-messages", limit=1) == [{"conversation": "talk", "ids": ids}]
+    graph.query("MATCH (m:Message {namespace: $namespace, id: $id}) SET m.passages = 0", {"id": ids[4000]}, write=True)
+    assert graph.scope.read("recall/unindexed-messages", limit=1) == [{"conversation": "talk", "ids": ids[4001:]}]
+
+
 def test_what_an_earlier_release_stored_is_found_at_once_and_divided_by_the_first_recall(graph: MemoryGraph) -> None:
     say(graph, "talk", ("user", LONG), ("user", "And a greyhound."))
     make_old(graph)
