@@ -34,7 +34,7 @@ _SAMPLES: list[tuple[Any, str]] = [
     (2, "constant"),
     (0.1, "edge far learnt least near"),
     (1.5, "wish"),
-    ([], "entities files groups holds homes items messages observations passages recalled relations rows"),
+    ([], "entities files groups holds homes items left messages observations passages recalled relations rows"),
     ([], "running times values vectors"),
     (["a"], "conversations formers ids message_terms names programs"),
     (["a", "a"], "role_range speaker_range"),

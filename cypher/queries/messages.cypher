@@ -95,7 +95,7 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
 // sampled; `sampled` are those. One that is there already is found in this conversation too, also if
-// recall did not find it before. Parameters: namespace,
+// recall did not find it before; its passages, where it is new or new in this conversation. Parameters: namespace,
 // conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, labels, content, at, said,
 // said_parts, passages, speaker, namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 // A passage is a list, which the driver sends faster than a map: its id, where it begins and ends, said, said_parts.
@@ -128,7 +128,10 @@ MERGE (message:Message {namespace: $namespace, id: row.id})
                       ELSE message.conversations + [name IN coalesce($conversations, [])
                                                     WHERE NOT name IN message.conversations] END
 FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
-FOREACH (passage IN coalesce(row.passages, []) |
+FOREACH (passage IN CASE
+    WHEN row.passages IS NULL OR row.passages = [] THEN []
+    WHEN EXISTS { (message)-[:PASSAGE]->(:Passage {namespace_token: message.namespace_token}) } THEN []
+    ELSE row.passages END |
   MERGE (part:Passage {namespace: $namespace, id: passage[0]})
     ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4]
   SET part.namespace_token = message.namespace_token, part.home = message.home
@@ -249,7 +252,10 @@ CALL (fits) {
                         ELSE message.conversations + [name IN coalesce($conversations, [])
                                                       WHERE NOT name IN message.conversations] END
   FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
-  FOREACH (passage IN coalesce(row.passages, []) |
+  FOREACH (passage IN CASE
+      WHEN row.passages IS NULL OR row.passages = [] THEN []
+      WHEN EXISTS { (message)-[:PASSAGE]->(:Passage {namespace_token: message.namespace_token}) } THEN []
+      ELSE row.passages END |
     MERGE (part:Passage {namespace: $namespace, id: passage[0]})
       ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4]
     SET part.namespace_token = message.namespace_token, part.home = message.home
@@ -328,8 +334,7 @@ CREATE (version)-[:TIP]->(tip);
 
 // name: find-place
 // Where a path of messages belongs, under the write lock of its conversation, which is created if it is not
-// there: the last of them that is stored, and whether it is `named` as one of this conversation, the version that holds
-// all of them, or else the longest version that they continue, or else a new one. What an adapter writes (`framed`) is
+// there: the last of them that is `stored` as one of this conversation, the version that holds all of them, or else the longest version that they continue, or else a new one. What an adapter writes (`framed`) is
 // not continued: it adds the same messages itself. The ids come from the last to the first, so that little is looked at where
 // little is new; what is found first is only the quickest answer, and any answer loses nothing. Parameters:
 // namespace, name, recalled, ids, tip, new_version.
@@ -343,9 +348,10 @@ CALL () {
   UNWIND $ids AS id
   MATCH (message:Message {namespace: $namespace, id: id})
   USING INDEX SEEK message:Message(namespace, id)
+  WHERE $name IN message.conversations OR $recalled = false
   WITH id, message LIMIT 1
   SET message.role = message.role // its lock: another conversation that has it may be forgotten just now
-  RETURN collect(id) AS stored, collect(coalesce($name IN message.conversations, false) OR $recalled = false) AS named
+  RETURN collect(id) AS stored
 }
 CALL (conversation) {
   MATCH (last:Message {namespace: $namespace, id: $tip})-[:NEXT*0..]->(:Message)<-[:TIP]-(version:Version)
@@ -380,10 +386,10 @@ CALL (conversation, holding, continued, empty) {
   CREATE (conversation)-[:VERSION]->(version)
   RETURN collect(version) AS made
 }
-WITH stored, named, holding <> [] AS holds, head(holding + continued + empty + made) AS version
+WITH stored, holding <> [] AS holds, head(holding + continued + empty + made) AS version
 OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
-RETURN head(stored) AS stored, coalesce(head(named), true) AS named, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
+RETURN head(stored) AS stored, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
        version.length AS length, older.number AS replaces, replaces.at AS at,
        EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced, coalesce(version.framed, false) AS framed;
 

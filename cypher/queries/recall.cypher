@@ -310,10 +310,9 @@ WHERE tip.passages IS NULL OR NOT conversation.name IN tip.conversations
 WITH DISTINCT conversation, tip
 LIMIT $limit
 MATCH path = (tip) (()<-[:NEXT]-(before WHERE before.passages IS NULL
-                                       OR NOT conversation.name IN before.conversations))* ()
-WITH conversation, tip, path
-ORDER BY length(path) DESC
-WITH conversation, tip, head(collect(path)) AS path
+                                       OR NOT conversation.name IN before.conversations))* (first)
+WHERE NOT EXISTS { (first)<-[:NEXT]-(parent:Message)
+                   WHERE parent.passages IS NULL OR NOT conversation.name IN parent.conversations }
 RETURN conversation.name AS conversation, [message IN reverse(nodes(path)) | message.id] AS ids;
 
 // name: count-unindexed

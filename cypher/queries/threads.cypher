@@ -9,7 +9,8 @@
 //
 // `body`, `data` and their types are what the framework's serializer gave, byte for byte. A list of messages is the chain of
 // its ChannelValues, each with the exact form of one message, which the message graph has as a Message: so states and forks
-// share the beginnings of their lists, as conversations do. A state that has only pending writes so far has no body.
+// share the beginnings of their lists, as conversations do. A state that has only pending writes so far has no body,
+// and one that is being deleted has none any more.
 
 // name: put
 // Store a state with the values of its channels, as far as they are not there yet; stored again, it holds what it is given
@@ -163,13 +164,13 @@ CALL (state, copy) {
 RETURN count(*) AS copied;
 
 // name: keys
-// The states between two ids, the oldest first, with the ids of what is pending after each. Parameters: namespace,
-// begin, end.
+// The states between two ids, the oldest first, with the ids of what is pending after each, and whether each was `stored`: one
+// without a body waits for that, or for the end of its deletion. Parameters: namespace, begin, end.
 MATCH (state:State {namespace: $namespace})
 USING INDEX SEEK state:State(namespace, id)
 WHERE state.id >= $begin AND state.id < $end
 RETURN state.id AS id, coalesce(state.graph, '') AS graph, coalesce(state.parent, '') AS parent,
-       state.body IS NOT NULL AS whole, COLLECT { MATCH (state)-[:HOLDS]->(value) RETURN value.id } AS values,
+       state.checkpoint IS NOT NULL AS stored, COLLECT { MATCH (state)-[:HOLDS]->(value) RETURN value.id } AS values,
        COLLECT { MATCH (state)-[:PENDING]->(write) RETURN [write.id, write.task, write.place] } AS writes
 ORDER BY state.namespace, id;
 
@@ -180,44 +181,67 @@ MATCH (state:State {namespace: $namespace, run: run})
 USING INDEX SEEK state:State(namespace, run)
 RETURN state.id AS id;
 
-// name: delete-states
-// Delete states with what is pending after them, and threads without any state. What they held is returned.
-// Parameters: namespace, ids.
+// name: hide-states
+// Have nobody read some states any more, before what they hold is deleted. Parameters: namespace, ids, limit.
 UNWIND $ids AS id
 MATCH (state:State {namespace: $namespace, id: id})
 USING INDEX SEEK state:State(namespace, id)
+WHERE state.body IS NOT NULL
+WITH state LIMIT $limit
+SET state.body = null
+RETURN count(*) AS hidden;
+
+// name: free-values
+// Some of the values that states hold, and of those before them, which nothing else holds or extends: each with the message
+// that it says, and the one that it extends. A list comes from its last element on, so that what a limit leaves of it is a
+// list. Parameters: namespace, ids (of states), limit.
+UNWIND $ids AS id
+MATCH (state:State {namespace: $namespace, id: id})
+USING INDEX SEEK state:State(namespace, id)
+MATCH (state)-[:HOLDS]->(last:ChannelValue)
+WHERE NOT EXISTS { (last)<-[:EXTENDS]-() }
+WITH last, min(id) AS state
+WHERE NOT EXISTS { (last)<-[:HOLDS]-(other:State) WHERE NOT other.id IN $ids }
+MATCH (last) (()-[:EXTENDS]->(part WHERE COUNT { (part)<-[:EXTENDS]-() } = 1
+                              AND NOT EXISTS { (part)<-[:HOLDS]-(other:State) WHERE NOT other.id IN $ids }))* (value)
+WITH state, value LIMIT $limit
+RETURN state, value.id AS id, head([(value)-[:EXTENDS]->(before) | before.id]) AS before,
+       head([(value)-[:SAYS]->(message:Message) | message.id]) AS message;
+
+// name: delete-values
+// Delete values. A hidden state holds what is left of a list, by which it is found again. Parameters: namespace, ids,
+// left [{state, value}].
+CALL () {
+  UNWIND $left AS row
+  MATCH (state:State {namespace: $namespace, id: row.state})
+  USING INDEX SEEK state:State(namespace, id)
+  MATCH (value:ChannelValue {namespace: $namespace, id: row.value})
+  USING INDEX SEEK value:ChannelValue(namespace, id)
+  MERGE (state)-[:HOLDS {channel: ''}]->(value)
+}
+UNWIND $ids AS id
+MATCH (value:ChannelValue {namespace: $namespace, id: id})
+USING INDEX SEEK value:ChannelValue(namespace, id)
+DETACH DELETE value;
+
+// name: delete-states
+// Delete states with what is pending after them, and threads without any state. Parameters: namespace, ids, limit.
+UNWIND $ids AS id
+MATCH (state:State {namespace: $namespace, id: id})
+USING INDEX SEEK state:State(namespace, id)
+WITH state LIMIT $limit
 WITH collect(state) AS states
 WITH states, COLLECT { UNWIND states AS state MATCH (state)<-[:STATE]-(thread:Thread) RETURN DISTINCT thread } AS threads,
-     COLLECT { UNWIND states AS state MATCH (state)-[:HOLDS]->(value) RETURN DISTINCT [value.id, value.length] } AS held,
      COLLECT { UNWIND states AS state MATCH (state)-[:PENDING]->(write) RETURN DISTINCT write } AS writes
 FOREACH (write IN writes | DETACH DELETE write)
 FOREACH (state IN states | DETACH DELETE state)
-WITH threads, held
+WITH states, threads
 CALL (threads) {
   UNWIND threads AS thread
   WITH thread WHERE NOT EXISTS { (thread)-[:STATE]->() }
   DETACH DELETE thread
 }
-RETURN held;
-
-// name: parts
-// What values are made of, from each of them to the first that it extends, and what still needs each: whether a state holds
-// it, and the values that extend it. Parameters: namespace, ids (of values).
-UNWIND $ids AS id
-MATCH (value:ChannelValue {namespace: $namespace, id: id})
-USING INDEX SEEK value:ChannelValue(namespace, id)
-RETURN COLLECT {
-  MATCH (value)-[:EXTENDS*0..]->(part:ChannelValue)
-  RETURN [part.id, coalesce(part.length, 0), EXISTS { (part)<-[:HOLDS]-() }, [(part)<-[:EXTENDS]-(longer) | longer.id],
-          head([(part)-[:SAYS]->(message:Message) | message.id])]
-} AS parts;
-
-// name: delete-values
-// Delete values. Parameters: namespace, ids.
-UNWIND $ids AS id
-MATCH (value:ChannelValue {namespace: $namespace, id: id})
-USING INDEX SEEK value:ChannelValue(namespace, id)
-DETACH DELETE value;
+RETURN size(states) AS deleted;
 
 // name: said-messages
 // What needs the messages that deleted values said: a conversation, what is kept beside them, or another value; and which

@@ -105,10 +105,7 @@ class Neo4jStorage:
         rows = self._rows(change.parent, change.entries)
         # The last page goes with the query that moves the version, so that a small change is one query.
         last = max(0, len(rows) - MAX_ROWS_PER_QUERY)
-        ahead = rows[:last] if len(rows) > MAX_ROWS_PER_CHANGE else []
-        for part in (*pages_of(ahead, MAX_ROWS_PER_QUERY), rows[len(ahead) :]):
-            self._refuse_too_large(part)
-        known = self._store_ahead(ahead)
+        ahead, known = self._store_ahead(rows)
         framed = change.frames(self.name)
 
         def work(transaction: NamespaceTransaction) -> tuple[Version, frozenset[str]]:
@@ -118,10 +115,8 @@ class Neo4jStorage:
             if change.at is not None:
                 replaced = {"version": change.base.id, "new_version": change.version, "at": change.at}
                 self._run_fitting(transaction, change, "messages/replace-version", **replaced)
-            marked = [{"id": row["id"], "seal": row["seal"]} for row in ahead if row["sampled"]]
-            for page in pages_of(marked, MAX_ROWS_PER_QUERY):
-                transaction.run("messages/mark-sampled", rows=page)
-            sampled = {*known, *(row["id"] for row in marked), *self._write(transaction, rows[len(ahead) : last])}
+            marked = self._mark_sampled(transaction, change.entries[:ahead])
+            sampled = {*known, *marked, *self._write(transaction, rows[ahead:last])}
             moved = self._append(transaction, change, rows) or self._move(transaction, change, rows[last:])
             self._attach(transaction, change.attachments, again=True)
             if framed and (change.at is not None or not change.base.framed):
@@ -166,15 +161,17 @@ class Neo4jStorage:
             "messages/find-place", name=self.name, recalled=self.recalled, ids=ids, tip=tip, new_version=Version().id
         )
 
-        def work(transaction: NamespaceTransaction) -> Version:
+        def work(transaction: NamespaceTransaction) -> Version | list[dict[str, Any]]:
             [found] = transaction.run(place)
-            stored, named, holds = found.pop("stored"), found.pop("named"), found.pop("holds")
+            stored, holds = found.pop("stored"), found.pop("holds")
             version = Version(**found)
             # What is stored before a message of this conversation is of it, too.
-            known = len(ids) - ids.index(stored) if stored and named else 0
-            # Of the stored messages, only those that count as sampled now may change.
-            rows = [row for i, row in enumerate(self._rows(ROOT, entries)) if i >= known or row["sampled"]]
+            known = len(ids) - ids.index(stored) if stored else 0
+            rows = self._rows(entries[known - 1].id if known else ROOT, entries[known:])
+            if len(rows) > MAX_ROWS_PER_CHANGE:
+                raise Abandon(rows)
             self._refuse_too_large(rows)
+            self._mark_sampled(transaction, entries[:known])
             last = len(rows) if holds else max(0, len(rows) - MAX_ROWS_PER_QUERY)
             self._write(transaction, rows[:last])
             if not holds:
@@ -183,7 +180,9 @@ class Neo4jStorage:
             self._attach(transaction, attachments, response=response)
             return version
 
-        return self.namespace.write(work)
+        while not isinstance(result := self.namespace.write(work), Version):
+            self._store_ahead(result)
+        return result
 
     def attach(self, attachments: Sequence[Attachment]) -> None:
         """Keep attachments of stored messages, as the last ones."""
@@ -271,8 +270,21 @@ class Neo4jStorage:
             sampled += row["sampled"]
         return sampled
 
-    def _store_ahead(self, rows: list[dict[str, Any]]) -> list[str]:
-        """Store messages before the change that places them; that change says whether they were sampled."""
+    def _mark_sampled(self, transaction: NamespaceTransaction, entries: Sequence[MessageEntry]) -> list[str]:
+        """Have those of some stored messages that were sampled count so, and return their ids."""
+        marked = [{"id": entry.id, "seal": seal(entry.id, sampled=True)} for entry in entries if entry.sampled]
+        for page in pages_of(marked, MAX_ROWS_PER_QUERY):
+            transaction.run("messages/mark-sampled", rows=page)
+        return [row["id"] for row in marked]
+
+    def _store_ahead(self, rows: list[dict[str, Any]]) -> tuple[int, list[str]]:
+        """Store most of the messages of a change that is too long for a transaction, and nothing of another.
+
+        Returns how many were stored, and the ids of those that are sampled already; the change marks the others.
+        """
+        last = max(0, len(rows) - MAX_ROWS_PER_QUERY) if len(rows) > MAX_ROWS_PER_CHANGE else 0
+        for part in (*pages_of(rows[:last], MAX_ROWS_PER_QUERY), rows[last:]):
+            self._refuse_too_large(part)
         unsampled = [
             {
                 **row,
@@ -280,12 +292,12 @@ class Neo4jStorage:
                 "labels": labels_of_message(row["role"], sampled=False),
                 "seal": seal(row["id"], sampled=False),
             }
-            for row in rows
+            for row in rows[:last]
         ]
         known: list[str] = []
         for page in pages_of(unsampled, MAX_ROWS_PER_QUERY):
             known += self.namespace.write(lambda transaction, page=page: self._write(transaction, page))  # type: ignore[misc]
-        return known
+        return last, known
 
     def _attach(
         self,

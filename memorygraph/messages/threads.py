@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.message_labels import labels_of_message
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of, work_through
 from memorygraph.messages.history import seal
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_QUERY
 
 MAX_STATES_PER_QUERY = 1000
 MAX_VALUES_PER_QUERY = MAX_ROWS_PER_QUERY
+MAX_DELETED_PER_TRANSACTION = 5000
 MAX_THREADS = (1 << 31) - 1  # all of them
 
 
@@ -169,7 +170,9 @@ class StoredPart(NamedTuple):
 
 
 class Threads:
-    """The threads of a namespace: `mg.threads`. Each write is one transaction; safe to share between threads of Python.
+    """The threads of a namespace: `mg.threads`; safe to share between threads of Python.
+
+    A write is one transaction, a deletion as many as it takes; an interrupted one goes on when it is called again.
 
     >>> mg.threads.list_threads()  # doctest: +SKIP
     [ThreadInfo(id='support-42', states=12)]
@@ -302,7 +305,7 @@ class Threads:
 
     def keys(self, thread: str) -> list[tuple[StateKey, str]]:
         """The states of a thread, the oldest of each graph first, each with the id of its parent, or ''."""
-        rows = [row for row in self._keys(thread) if row["whole"]]
+        rows = [row for row in self._keys(thread) if row["stored"]]
         return [
             (StateKey(thread, row["graph"], row["id"][len(state_prefix(thread, row["graph"])) :]), row["parent"])
             for row in rows
@@ -332,9 +335,15 @@ class Threads:
         return self.namespace.read("threads/keys", begin=prefix, end=end_of_prefix(prefix))
 
     def _delete(self, ids: Iterable[str]) -> None:
-        """Delete states a page at a time, each in one transaction with what only they held."""
         for page in pages_of(list(ids), MAX_STATES_PER_QUERY):
-            self.namespace.write(lambda transaction, page=page: _delete_states(transaction, page))  # type: ignore[misc]
+            self._delete_page(page)
+
+    def _delete_page(self, ids: Sequence[str]) -> None:
+        """Delete states with what only they held, in as many transactions as that takes; done again, it goes on."""
+        work_through(
+            lambda limit: self.namespace.write(lambda transaction: _delete_states(transaction, ids, limit)),
+            MAX_DELETED_PER_TRANSACTION,
+        )
 
 
 def _write_row(key: StateKey, write: ThreadWrite) -> dict[str, Any]:
@@ -348,40 +357,31 @@ def _write_id(state: str, task: str, place: int) -> str:
     return value_id(state, task, "", str(place).encode())
 
 
-def _delete_states(transaction: NamespaceTransaction, ids: Sequence[str]) -> None:
-    [row] = transaction.run("threads/delete-states", ids=ids)
-    parts = _read_parts(transaction, row["held"])
-    kept: set[str] = set()
-    # A value stays where a state holds it, or one that stays extends it; longer ones come first.
-    for part in sorted(parts.values(), key=lambda part: -part.length):
-        if part.held or any(longer not in parts or longer in kept for longer in part.longer):
-            kept.add(part.id)
-    going = [id_ for id_ in parts if id_ not in kept]
+def _delete_states(transaction: NamespaceTransaction, ids: Sequence[str], limit: int) -> int:
+    """Delete so many of the values that only these states hold, and at last the states; 0 once all are gone."""
+    [row] = transaction.run("threads/hide-states", ids=ids, limit=limit)
+    room = limit - row["hidden"]
+    left = True
+    while room and left:
+        free = transaction.run("threads/free-values", ids=ids, limit=room)
+        left = _delete_values(transaction, free)
+        room -= len(free)
+    if room:
+        [row] = transaction.run("threads/delete-states", ids=ids, limit=room)
+        room -= row["deleted"]
+    return 0 if room else limit
+
+
+def _delete_values(transaction: NamespaceTransaction, free: Sequence[Mapping[str, Any]]) -> bool:
+    """Delete values with the messages that only they said, and return whether anything is left of their lists."""
+    going = {row["id"] for row in free}
+    left = [
+        {"state": row["state"], "value": row["before"]} for row in free if row["before"] and row["before"] not in going
+    ]
     if going:
-        transaction.run("threads/delete-values", ids=going)
-        _delete_said(transaction, {said for id_ in going if (said := parts[id_].message)})
-
-
-class _Part(NamedTuple):
-    id: str
-    length: int
-    held: bool
-    longer: list[str]
-    message: str | None
-
-
-def _read_parts(transaction: NamespaceTransaction, held: Sequence[tuple[str, int | None]]) -> dict[str, _Part]:
-    parts: dict[str, _Part] = {}
-
-    def read(ids: list[str]) -> None:
-        for row in transaction.run("threads/parts", ids=ids):
-            parts.update((part[0], _Part(*part)) for part in row["parts"])
-
-    read([id_ for id_, length in held if length is None])
-    for id_, _ in sorted(((id_, length) for id_, length in held if length), key=lambda item: -item[1]):
-        if id_ not in parts:
-            read([id_])
-    return parts
+        transaction.run("threads/delete-values", ids=list(going), left=left)
+        _delete_said(transaction, {said for row in free if (said := row["message"])})
+    return bool(left)
 
 
 def _delete_said(transaction: NamespaceTransaction, said: Collection[str]) -> None:

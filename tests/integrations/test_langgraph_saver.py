@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +20,7 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from memorygraph import MemoryGraph
 from memorygraph.graph.invariants import Examination
+from memorygraph.graph.namespace import Namespace
 from memorygraph.integrations.langgraph import MemoryGraphSaver, channels
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.message import Message
@@ -236,6 +239,93 @@ def test_deleting_a_thread_leaves_what_others_have(graph: MemoryGraph, saver: Me
     assert [count(graph, label) for label in ("Thread", "State", "ChannelValue", "PendingWrite")] == [0, 0, 0, 0]
     assert [message["content"] for message in graph.messages("talk")] == ["Be short."]
     assert count(graph, "Message") == 1
+
+
+def grow_tree(saver: MemoryGraphSaver, name: str) -> RunnableConfig:
+    """Store a thread that parts at each state, and again at the end of a long branch; return its last state."""
+    config, shared = thread(name), {"settings": {"text": "same"}}
+    for step in range(len(TALK)):
+        config = put(saver, config, step, messages=TALK[: step + 1], **shared)
+        put(saver, config, 20 + step, messages=[*TALK[: step + 1], HumanMessage("Never mind.", id="9")])
+    put(saver, config, 40, messages=[*TALK, HumanMessage("a", id="a"), HumanMessage("b", id="b")], **shared)
+    saver.put_writes(config, [("messages", TALK[0])], "task")
+    return put(saver, config, 41, messages=[*TALK, HumanMessage("a", id="a"), HumanMessage("c", id="c")], **shared)
+
+
+@pytest.fixture
+def stop_after(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Have this process die before the transaction after so many."""
+    write = Namespace.write
+    left = -1
+
+    def write_or_die(namespace: Namespace, *args: Any, **options: Any) -> Any:
+        nonlocal left
+        if left == 0:
+            raise InterruptedError
+        left -= 1
+        return write(namespace, *args, **options)
+
+    def set_left(transactions: int) -> None:
+        nonlocal left
+        left = transactions
+
+    monkeypatch.setattr(Namespace, "write", write_or_die)
+    return set_left
+
+
+PARTS = ("Thread", "State", "ChannelValue", "PendingWrite", "Message")
+
+
+@pytest.mark.parametrize("limit", [2, 7])
+def test_a_thread_is_deleted_in_transactions_of_limited_size_and_one_that_was_interrupted_goes_on(
+    graph: MemoryGraph,
+    saver: MemoryGraphSaver,
+    monkeypatch: pytest.MonkeyPatch,
+    stop_after: Callable[[int], None],
+    limit: int,
+) -> None:
+    put(saver, thread("b"), 0, messages=TALK[:3])
+    graph.messages("talk").extend(
+        [{"role": "system", "content": "Be short."}, {"role": "user", "content": "What time is it?"}]
+    )
+    kept = [count(graph, label) for label in PARTS]
+    last = grow_tree(saver, "a")
+    values = values_of(MemoryGraphSaver(graph), last)
+    values_and_states = count(graph, "ChannelValue") + count(graph, "State") - kept[1] - kept[2]
+    monkeypatch.setattr("memorygraph.messages.threads.MAX_DELETED_PER_TRANSACTION", limit)
+    monkeypatch.setattr("memorygraph.messages.threads.MAX_STATES_PER_QUERY", 5)
+    interruptions = 0
+    while count(graph, "Thread") > kept[0]:
+        stop_after(1)
+        with suppress(InterruptedError):
+            saver.delete_thread("a")
+        found = MemoryGraphSaver(graph).get_tuple(last)
+        assert found is None or found.checkpoint["channel_values"] == values
+        assert graph.broken_invariants() == []
+        interruptions += 1
+    stop_after(-1)
+    assert [count(graph, label) for label in PARTS] == kept
+    assert interruptions >= values_and_states / limit
+    assert values_of(MemoryGraphSaver(graph), thread("b"))["messages"] == TALK[:3]
+
+
+def test_a_prune_that_was_interrupted_goes_on(
+    graph: MemoryGraph,
+    saver: MemoryGraphSaver,
+    monkeypatch: pytest.MonkeyPatch,
+    stop_after: Callable[[int], None],
+) -> None:
+    monkeypatch.setattr("memorygraph.messages.threads.MAX_DELETED_PER_TRANSACTION", 2)
+    last = grow_tree(saver, "t")
+    values = values_of(saver, last)
+    stop_after(9)
+    with pytest.raises(InterruptedError):
+        saver.prune(["t"])
+    stop_after(-1)
+    assert values_of(MemoryGraphSaver(graph), last) == values
+    saver.prune(["t"])
+    assert values_of(MemoryGraphSaver(graph), last) == values
+    assert [count(graph, label) for label in ("State", "ChannelValue")] == [1, 8]
 
 
 def test_a_state_is_stored_whole_though_another_program_deleted_what_it_shares(graph: MemoryGraph) -> None:

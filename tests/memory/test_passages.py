@@ -143,6 +143,21 @@ def test_a_message_that_two_conversations_share_has_its_passages_once_and_is_fou
         ]
 
 
+def test_the_passages_of_a_message_are_written_once_for_each_conversation_that_has_it(graph: MemoryGraph) -> None:
+    prompt, asked = {"role": "system", "content": LONG}, {"role": "user", "content": "Which train?"}
+    history = graph.messages("talk")
+    history.append(prompt)
+    written = "MATCH (passage:Passage {namespace: $namespace}) "
+    graph.query(f"{written} SET passage.home = 'as it was'", write=True)
+    history.branch(at=0).extend([prompt, asked])
+    history.append(asked, subgraph=[prompt, asked])
+    homes = f"{written} RETURN DISTINCT passage.home AS home"
+    assert graph.query(homes) == [{"home": "as it was"}]
+    graph.messages("other").extend([prompt, asked])
+    assert graph.query(homes) == [{"home": ""}]
+    assert graph.broken_invariants() == []
+
+
 def test_a_conversation_that_recall_does_not_read_has_no_passages(graph: MemoryGraph) -> None:
     from memorygraph.messages.graph import MessageGraph
 
@@ -167,6 +182,16 @@ def test_passages_know_when_they_were_said(graph: MemoryGraph) -> None:
     date_messages(graph.scope, "talk", {ids[0]: datetime(2023, 5, 8, tzinfo=UTC)})
     assert all(part["said"].startswith("Ada (8 May 2023): ") for part in passages(graph))
     assert ask(graph, "What was on 8 May 2023?").hits[0].at == "2023-05-08T00:00:00Z"
+
+
+def test_what_is_not_indexed_of_a_very_long_conversation_is_listed_at_once(graph: MemoryGraph) -> None:
+    history = graph.messages("talk")
+    history.extend([{"role": "user", "content": f"{place}"} for place in range(5000)])
+    ids = [entry.id for entry in history.entries()]
+    make_old(graph)
+    assert graph.scope.read("recall/unindexed-messages", limit=1) == [{"conversation": "talk", "ids": ids}]
+    graph.query("MATCH (m:Message {namespace: $namespace, id: $id}) SET m.passages = 0", {"id": ids[4000]}, write=True)
+    assert graph.scope.read("recall/unindexed-messages", limit=1) == [{"conversation": "talk", "ids": ids[4001:]}]
 
 
 def test_what_an_earlier_release_stored_is_found_at_once_and_divided_by_the_first_recall(graph: MemoryGraph) -> None:

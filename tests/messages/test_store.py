@@ -13,7 +13,7 @@ from neo4j import exceptions
 
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_CHANGE, Neo4jStorage, list_stored_conversations
@@ -462,6 +462,42 @@ def test_a_change_too_long_for_one_transaction(in_neo4j: InNeo4j, monkeypatch: p
     history[0] = user("edited")
     assert sum(entry.off_policy for entry in in_neo4j("talk").entries()) == 50
     assert history.verify().ok
+
+
+def test_a_path_too_long_for_one_transaction_is_stored_ahead_and_what_is_stored_of_it_is_not_written_again(
+    in_neo4j: InNeo4j, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorygraph.messages.neo4j_storage.MAX_ROWS_PER_CHANGE", 50)
+    monkeypatch.setattr("memorygraph.messages.neo4j_storage.MAX_ROWS_PER_QUERY", 20)
+    written: list[int] = []
+    run, commit = NamespaceTransaction.run, neo4j.Transaction.commit
+
+    def run_and_count(transaction: NamespaceTransaction, query: str | Query, /, **parameters: Any) -> Any:
+        if query in ("messages/write-messages", "messages/change-version"):
+            written[-1] += len(parameters["rows"])
+        return run(transaction, query, **parameters)
+
+    def commit_and_begin(transaction: neo4j.Transaction) -> None:
+        commit(transaction)
+        written.append(0)
+
+    def added(name: str, messages: list[dict[str, Any]]) -> list[int]:
+        written[:] = [0]
+        in_neo4j(name).add_path(messages, sampled=range(1, 101, 2))
+        return written[:-1]
+
+    history = in_neo4j("talk")
+    monkeypatch.setattr(NamespaceTransaction, "run", run_and_count)
+    monkeypatch.setattr(neo4j.Transaction, "commit", commit_and_begin)
+    assert added("talk", talk(101)) == [20, 20, 20, 20, 1, 20]
+    assert added("copy", talk(101)) == [20, 20, 20, 20, 1, 20]  # they are of this conversation, too
+    assert added("talk", talk(103)) == [2]
+    assert added("talk", talk(103)) == [0]
+    assert history.messages == talk(103)
+    assert in_neo4j("copy").messages == talk(101)
+    assert [entry.sampled for entry in history.entries()] == [i % 2 == 1 and i < 100 for i in range(103)]
+    assert [entry.off_policy for entry in history.entries()].count(True) == 1
+    assert (history.verify().ok, count(rows)) == (True, 103)
 
 
 @pytest.mark.slow
