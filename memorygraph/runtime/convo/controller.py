@@ -24,6 +24,8 @@ from memorygraph.runtime.convo.values import render_value
 State = Literal["ready", "running", "stopped"]
 
 PLACEHOLDER = re.compile(r"\$\{\s*([A-Za-z_]\w*)\s*\}")
+_ESCAPED = re.compile(r"(?<!\\)(?:\\\\)*\\(?=\$\{)")
+_INSERTION = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
 
 def convo_graph(source: str, options: RunOptions | None = None, /, **values: Any) -> Any:
@@ -188,10 +190,11 @@ def read_program(source: str | syntax.ConvoProgram, options: RunOptions) -> synt
 def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -> syntax.ConvoProgram:
     """Replace the placeholders `${name}` of a parsed program by values, which are always data."""
     source = program.source
+    escaped = find_escaped(program)
     missing = [
         source.problem(f"`{match[0]}` has no value: give {match[1]}=…", "missing-value", Span(*match.span()))
         for match in PLACEHOLDER.finditer(source.text)
-        if match[1] not in values
+        if match[1] not in values and match.start() not in escaped
     ]
     if missing:
         raise ScriptError(missing)
@@ -201,8 +204,9 @@ def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -
         if isinstance(part, str):
             return PLACEHOLDER.sub(lambda match: texts[match[1]] if match[1] in written else match[0], part)
         if isinstance(part, syntax.Text | syntax.Template):
-            # A text can read like a placeholder where the source has none: `$\{name}` is an escape.
-            written = set(PLACEHOLDER.findall(source.text[slice(*part.span)]))
+            # A text can read like a placeholder where the source has none: `$\{name}` and `\${name}` are escapes.
+            found = PLACEHOLDER.finditer(source.text, *part.span)
+            written = {match[1] for match in found if match.start() not in escaped}
         if isinstance(part, syntax.ConvoSyntax):
             names = (field.name for field in dataclasses.fields(part) if field.name != "span")
             return dataclasses.replace(part, **{name: fill(getattr(part, name), written) for name in names})
@@ -211,6 +215,32 @@ def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -
         return part
 
     return dataclasses.replace(program, conversation=fill(program.conversation, texts))
+
+
+def find_escaped(program: syntax.ConvoProgram) -> set[int]:
+    """Find the places of the source where a backslash makes a placeholder plain, as it does any character in quotes."""
+    places = {match.end() for match in _ESCAPED.finditer(program.source.text)}
+    if not places:
+        return places
+    quoted = list(find_quoted(program.conversation, program.source.text))
+    return {place for place in places if any(start <= place < end for start, end in quoted)}
+
+
+def find_quoted(part: Any, text: str) -> Iterator[tuple[int, int]]:
+    """Find the stretches of the source in which a backslash escapes what follows: not in messages, nor in heredocs."""
+    if isinstance(part, tuple):
+        for item in part:
+            yield from find_quoted(item, text)
+    elif isinstance(part, syntax.TextMessage):
+        # By its text, as an insertion that is only a text in quotes has become a part of the message.
+        yield from (match.span() for match in _INSERTION.finditer(text, *part.content.span))
+        yield from find_quoted(part.tags, text)
+    elif isinstance(part, syntax.Text | syntax.Template):
+        if not text.startswith("-", part.span.start):
+            yield part.span
+    elif isinstance(part, syntax.ConvoSyntax):
+        for field in dataclasses.fields(part):
+            yield from find_quoted(getattr(part, field.name), text)
 
 
 @dataclass(frozen=True)

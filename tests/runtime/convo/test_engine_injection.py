@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memorygraph.errors import ScriptError
 from memorygraph.languages import parse
 from memorygraph.languages.convo import syntax as convo
 from memorygraph.runtime.convo.controller import convo_graph, execute_convo_graph, fill_placeholders
@@ -122,10 +123,28 @@ def test_placeholders_in_tags_are_filled_in() -> None:
 
 
 @pytest.mark.parametrize("values", [{}, {"name": "Ada"}])
-@pytest.mark.parametrize("text", [r'"$\{name}"', r"'$\{name}'", "'{{\"${\"}}name}'"])
+@pytest.mark.parametrize("text", [r'"$\{name}"', r"'$\{name}'", "'{{\"${\"}}name}'", r'"\${name}"', r"'\${name}'"])
 def test_what_only_reads_as_a_placeholder_is_a_text(text: str, values: dict[str, str]) -> None:
     source = f"> user\nhello\n> node a\n  > f(x: string) -> (add(x {text}))\n> goto a"
     assert convo_graph(source, **values) == "hello${name}"
+
+
+def test_only_in_quotes_a_backslash_makes_a_placeholder_plain() -> None:
+    source = r"""
+> user
+C:\${name} {{"\${plain}"}} {{add("\${plain} \\${other}" "!")}}
+> node a
+  > f(x: string) -> (add(x
+    ---
+     \${name}
+    ---
+  ))
+> goto a
+"""
+    assert convo_graph(source, name="Ada", other="b") == "C:\\Ada ${plain} ${plain} \\b!\n\\Ada\n"
+    with pytest.raises(ScriptError) as raised:
+        convo_graph(source)
+    assert [(problem.line, problem.column) for problem in raised.value.problems] == [(3, 4), (3, 47), (7, 7)]
 
 
 @pytest.mark.parametrize("said", [*HOSTILE, "= evil()", " == evil()"])

@@ -123,14 +123,13 @@ def test_loading_stores_the_definition_once(graph: MemoryGraph) -> None:
 
 
 def test_a_node_that_is_called_exit_is_stored_apart_from_the_way_out(graph: MemoryGraph) -> None:
-    first, last = "@to exit\n> node a\n > do\n  add(1 1)", "@exit\n> node exit\n > do\n  add(1 2)"
-    source = f"{first}\n{last}\n> nodeEnd\n> user\nHi\n> goto a\n"
-    result = graph.run(source, language="convo")
+    nodes = "@to exit\n> node a\n > do\n  add(1 1)\n@exit\n> node exit\n > do\n  add(1 2)\n> nodeEnd\n"
+    result = graph.run(f"{nodes}> user\nHi\n> goto a\n", language="convo")
     assert [step["node"] for step in result.steps] == ["a", "exit"]
-    nodes = graph.query(
+    stored = graph.query(
         "MATCH (n:GraphNode {namespace: $namespace}) RETURN n.name AS name, n:Exit AS out ORDER BY name"
     )
-    assert [(row["name"], row["out"]) for row in nodes] == [("a", False), ("exit", False), ("exit!", True)]
+    assert [(row["name"], row["out"]) for row in stored] == [("a", False), ("exit", False), ("exit!", True)]
     routes = graph.query("MATCH (a:GraphNode {namespace: $namespace})-[:ROUTE]->(b) RETURN a.name + b.name AS way")
     assert sorted(row["way"] for row in routes) == ["aexit", "exitexit!"]
     assert [row["route"] for row in graph.query(CHAIN, {"run": result.run})] == ["exit", "exit!"]
