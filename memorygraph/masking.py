@@ -1,6 +1,7 @@
 """Secrets in texts: what is recognized as one, and the text without it.
 
 A pattern that is too wide hides a word; one that is too narrow keeps a key. So each is as wide as its form allows.
+What repeats is bounded where it may begin at many places of one long word: the time grows as the text does.
 docs/recording.md lists them all, and a test holds it to them: so they are one table, and not those of a scanner.
 """
 
@@ -21,6 +22,7 @@ _NAMED = (
     "(?:password|passwd|passphrase|pwd|secret|token|credential"
     "|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|auth[_-]?key)"
 )
+_ESCAPES = r"\\{0,15}"  # before a quote within quotes, as of a JSON text in a command: one, and more at each level
 
 SECRET_KINDS = tuple(
     SecretKind(name, re.compile(pattern, flags))
@@ -30,7 +32,7 @@ SECRET_KINDS = tuple(
             r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|.*)",
             re.DOTALL,
         ),
-        ("JSON web token", r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?", 0),
+        ("JSON web token", r"\beyJ[\w-]{8,4096}\.[\w-]{8,}(?:\.[\w-]*)?", 0),
         ("key of OpenAI or Anthropic", r"\bsk-[\w-]{16,}", 0),
         ("AWS access key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b", 0),
         ("GitHub token", r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,})", 0),
@@ -48,27 +50,31 @@ SECRET_KINDS = tuple(
         ("DigitalOcean token", r"\bdo[opr]_v1_[0-9a-f]{32,}", 0),
         ("Databricks token", r"\bdapi[0-9a-f]{32}\b", 0),
         ("age key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{20,}", 0),
-        ("password in a URL", r"\b[a-z][a-z0-9+.-]*://[^\s/@:\"']*:(?P<secret>[^\s/@\"']+)@", re.IGNORECASE),
+        ("password in a URL", r"(?<=[a-z0-9+.-])://[^\s/@:\"']*:(?P<secret>[^\s/@\"']+)@", re.IGNORECASE),
         (
             "authorization header",
-            r"\b(?:authorization|proxy-authorization)[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+(?P<secret>[\w.~+/=-]{6,})",
+            rf"\b(?:authorization|proxy-authorization)(?:{_ESCAPES}[\"'])?\s*[:=]\s*(?:{_ESCAPES}[\"'])?(?:bearer|basic|token)\s+(?P<secret>[\w.~+/=-]{{6,}})",
             re.IGNORECASE,
         ),
         ("bearer token", r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", re.IGNORECASE),
-        ("cookie", r"\b(?:set-)?cookie[\"']?\s*:\s*[\"']?(?P<secret>[^\s=;\"']+=[^\r\n\"']+)", re.IGNORECASE),
+        (
+            "cookie",
+            rf"\b(?:set-)?cookie(?:{_ESCAPES}[\"'])?\s*:\s*(?:{_ESCAPES}[\"'])?(?P<secret>[^\s=;\"']{{1,256}}=[^\r\n\"']+)",
+            re.IGNORECASE,
+        ),
         (
             "quoted value of a name such as password, token or api_key",
-            rf"{_NAMED}\w*[\"']?\s*(?:[:=]|=>|:=)\s*(?P<quote>[\"'`])(?P<secret>[^\r\n]{{4,}}?)(?P=quote)",
+            rf"{_NAMED}\w{{0,64}}(?:{_ESCAPES}[\"'])?\s*(?:[:=]|=>|:=)\s*(?P<quote>{_ESCAPES}[\"'`])(?P<secret>[^\r\n]{{4,}}?)(?P=quote)",
             re.IGNORECASE,
         ),
         (
             "value of a variable such as DB_PASSWORD=",
-            r"\b[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIAL|KEY|PASS)[A-Z0-9_]*=(?P<secret>[^\s\"'`$({<][^\s\"'`]{3,})",
+            r"\b(?=[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIAL|KEY|PASS))[A-Z0-9_]*=(?P<secret>[^\s\"'`$({<][^\s\"'`]{3,})",
             0,
         ),
         (
             "value of a name such as password: with letters and digits",
-            rf"{_NAMED}\w*\s*[:=]\s*(?P<secret>(?=[^\s\"'`(]*\d)(?=[^\s\"'`(]*[A-Za-z])[^\s\"'`(){{}}<>,;]{{8,}})",
+            rf"{_NAMED}\w{{0,64}}\s*[:=]\s*(?P<secret>(?=[^\s\"'`(]{{0,256}}\d)(?=[^\s\"'`(]{{0,256}}[A-Za-z])[^\s\"'`(){{}}<>,;]{{8,}})",
             re.IGNORECASE,
         ),
         (
@@ -121,7 +127,7 @@ def mask_values(value: Any) -> Any:
 
 
 _NO_SECRETS = r"[\w-]*(?:token(?:s|i[sz]e|_?count)|secretar)"  # counts, the parts of words, and a person
-_SECRET_NAME = re.compile(rf"(?!{_NO_SECRETS})[\w-]*{_NAMED}[\w-]*|[\w-]*(?:authorization|cookies?)", re.IGNORECASE)
+_SECRET_NAME = re.compile(rf"(?!{_NO_SECRETS})(?=[\w-]*{_NAMED})[\w-]*|[\w-]*(?:authorization|cookies?)", re.IGNORECASE)
 
 
 def names_secret(key: str) -> bool:

@@ -103,7 +103,40 @@ def test_a_secret_beside_another_is_masked_too() -> None:
     assert mask_secrets(text) == "Cookie: [masked: cookie]"
 
 
-@given(st.text(alphabet="sk-AKIeyJ.:=@/\"'passwordtoken 0123456789abc\n", max_size=300))
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (r'curl -d "{\"password\": \"hunter2hunter\"}" https://x.example', "hunter2hunter"),
+        (r'sh -c "login password=\"correct horse\" now"', "correct horse"),
+        (r"{\"api_key\":\"abcd1234efgh\"}", "abcd1234efgh"),
+        (r"ssh host 'sh -c \"curl -d \\\"{\\\"token\\\": \\\"plain words\\\"}\\\"\"'", "plain words"),
+        (r"{\"Authorization\": \"Basic dXNlcjpwdw==\"}", "dXNlcjpwdw=="),
+        (r"{\"cookie\": \"session=abc\"}", "session=abc"),
+    ],
+)
+def test_a_secret_between_escaped_quotes_is_masked(text: str, secret: str) -> None:
+    assert secret not in mask_secrets(text)
+    assert mask_secrets(text).startswith(text[: text.index(secret)] + "[masked: ")
+
+
+# Where the time grows with the square of the length, each takes from 39 s to minutes; otherwise a second.
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    "word", ["ab.", "a-", "token", "TOKEN", "token=", "token=\\", "cookie:", "sk-", "eyJ" + LONG[:8] + "-", "API_KEY"]
+)
+def test_a_long_text_without_spaces_is_masked_in_time(word: str) -> None:
+    text = word * (200_000 // len(word))
+    assert mask_secrets(text + " password: hunter2secret").endswith(
+        " password: [masked: " + SECRET_KINDS[-2].name + "]"
+    )
+
+
+@pytest.mark.timeout(30)
+def test_a_long_name_is_judged_in_time() -> None:
+    assert mask_values({"token" * 40_000 + "!": "plain words"}) == {"token" * 40_000 + "!": "plain words"}
+
+
+@given(st.text(alphabet="sk-AKIeyJ.:=@/\\\"'passwordtoken 0123456789abc\n", max_size=300))
 def test_masking_twice_is_masking_once(text: str) -> None:
     once = mask_secrets(text)
     assert mask_secrets(once) == once
