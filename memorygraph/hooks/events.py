@@ -72,9 +72,11 @@ class HookInput:
 
     @property
     def ref(self) -> TranscriptRef | None:
-        """The transcript to keep; None at other events, and where the agent names none."""
+        """The transcript to keep; None at other events, and where the agent does not name it, or not its subagent."""
         if self.event not in KEEPING or not self.transcript:
             return None
+        if self.event == "SubagentStop" and self.agent is None:
+            return None  # it would be kept as what was said in the session itself
         return TranscriptRef(self.transcript, self.conversation, self.event == "SubagentStop")
 
 

@@ -183,8 +183,10 @@ def user_messages(content: Any, at: datetime | None) -> Iterator[SaidMessage]:
 def text_of(content: Any) -> str:
     """Return the text of a tool's answer, which is a text or a list of parts."""
     if isinstance(content, list):
-        shown = (part.get("text") or f"[{part.get('type')}]" for part in content if isinstance(part, dict))
-        return "\n".join(map(str, shown))
+        parts = [part for part in content if isinstance(part, dict)]
+        return "\n".join(f"[{part.get('type')}]" if part.get("text") is None else str(part["text"]) for part in parts)
+    if content is None:
+        return ""
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -13,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import (
     BaseMessage,
     ChatMessage,
+    InvalidToolCall,
     convert_to_messages,
     convert_to_openai_messages,
     message_to_dict,
@@ -30,6 +32,7 @@ from memorygraph.messages.graph import MessageGraph
 
 ChatModel = TypeVar("ChatModel", bound=BaseChatModel)
 
+_NOT_CONVERTED = (AttributeError, KeyError, TypeError, ValueError, RecursionError)  # what LangChain has no form for
 _ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "user"})
 
 
@@ -47,10 +50,48 @@ def chat_form_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def langchain_form_of(message: Mapping[str, Any]) -> dict[str, Any]:
-    """A message of the chat format as one of LangChain, as `message_to_dict` writes it."""
-    if message["role"] not in _ROLES:
-        return message_to_dict(ChatMessage(role=message["role"], content=message.get("content") or ""))
-    return message_to_dict(convert_to_messages([{"content": "", **message}])[0])
+    """A message of the chat format as one of LangChain, as `message_to_dict` writes it.
+
+    What LangChain has no form for is a `ChatMessage` of its role: one odd message makes no history unreadable.
+    """
+    if message["role"] in _ROLES:
+        try:
+            return message_to_dict(convert_message(message))
+        except _NOT_CONVERTED:
+            pass
+    others = {key: value for key, value in message.items() if key not in {"role", "content", "name"}}
+    content, name = message.get("content") or "", message.get("name")
+    return message_to_dict(ChatMessage(role=message["role"], content=content, name=name, additional_kwargs=others))
+
+
+def convert_message(message: Mapping[str, Any]) -> BaseMessage:
+    """A message of the chat format as one of LangChain; calls that this cannot run are among its invalid ones."""
+    calls = message.get("tool_calls") or []
+    invalid = [call for call in calls if not is_valid_call(call)]
+    if not invalid:
+        return convert_to_messages([{"content": "", **message}])[0]
+    valid = [call for call in calls if call not in invalid]
+    [converted] = convert_to_messages([{"content": "", **message, "tool_calls": valid}])
+    kept = {"invalid_tool_calls": list(map(invalid_call_of, invalid))}
+    return type(converted).model_validate(dict(converted) | kept)  # a copy would not check them
+
+
+def is_valid_call(call: Any) -> bool:
+    """Whether LangChain has a form for a tool call: one of a function, with an object of arguments."""
+    try:
+        convert_to_messages([{"role": "assistant", "content": "", "tool_calls": [call]}])
+    except _NOT_CONVERTED:
+        return False
+    return True
+
+
+def invalid_call_of(call: Mapping[str, Any]) -> InvalidToolCall:
+    """A tool call as LangChain keeps those that it cannot run."""
+    said = call.get(call.get("type") or "function") or {}
+    given = said.get("arguments", said.get("input"))
+    text = given if isinstance(given, str | None) else json.dumps(given, ensure_ascii=False)
+    error = "not a call of a function with a JSON object of arguments"
+    return InvalidToolCall(type="invalid_tool_call", id=call.get("id"), name=said.get("name"), args=text, error=error)
 
 
 def record_langchain(mg: MemoryGraph, model: ChatModel, conversation: str = "recorded") -> ChatModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import itertools
 from collections.abc import Callable
@@ -130,5 +131,7 @@ async def in_thread(work: Callable[[], Result]) -> Result:
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
-        await asyncio.wait({task})
+        while not task.done():  # it may be cancelled more than once
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({task})
         raise

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MAX_WAIT_SECONDS = 0.5  # for an answer of the graph; a hover shows without it
 RETRY_SECONDS = 30.0  # after a server that could not be reached
+MAX_COMPLETED_IDS = 100  # that are offered at once; the editor asks again when more is written
 MAX_IDS = 1000  # with one beginning, among which the likeliest are looked for
 MAX_SIMILAR = 3  # names that are offered for an unknown one
 MAX_CHARACTERS = 300  # of a text of the graph
@@ -33,6 +34,13 @@ class LookedUp(NamedTuple):
 
     lines: tuple[str, ...] = ()
     similar: tuple[str, ...] = ()
+
+
+class CompletedIds(NamedTuple):
+    """Ids of nodes that begin with a text, and whether there may be more than these."""
+
+    ids: list[str]
+    may_be_more: bool
 
 
 def likeliest(name: str, known: list[str]) -> list[str]:
@@ -63,9 +71,10 @@ class GraphLookup:
         """What the graph says of an id; None where it does not say it in time. `similar` asks for ids like it too."""
         return await self._ask(lambda graph: find_described(graph, identifier, similar=similar))
 
-    async def ids(self, beginning: str) -> list[str]:
+    async def ids(self, beginning: str) -> CompletedIds:
         """The ids of nodes that begin with a text; none where the graph does not say it in time."""
-        return await self._ask(lambda graph: graph.ids(beginning, 100)) or []
+        found = await self._ask(lambda graph: graph.ids(beginning, MAX_COMPLETED_IDS))
+        return CompletedIds(found or [], found is None or len(found) == MAX_COMPLETED_IDS)
 
     async def _ask(self, question: Callable[[MemoryGraph], Answer]) -> Answer | None:
         if self._busy is not None and not self._busy.done():

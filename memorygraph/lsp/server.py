@@ -25,7 +25,7 @@ from memorygraph.errors import NotFoundError, Problem, Span
 from memorygraph.languages.engine.editing import WORD, EditorCompletion, Occurrence
 from memorygraph.languages.language import LANGUAGES, Language, language_of
 from memorygraph.lsp.documents import Analysis, Document, Documents
-from memorygraph.lsp.lookup import Connect, GraphLookup, likeliest
+from memorygraph.lsp.lookup import CompletedIds, Connect, GraphLookup, likeliest
 
 SOURCE = "memorygraph"
 MAX_SHOWN_CHARACTERS = 800  # of a declaration that a hover shows
@@ -191,15 +191,18 @@ class ScriptServer(LanguageServer):
             parts.append(explain_unknown(one, known, in_graph=False))
         return ("\n\n---\n\n".join(parts), document.now(one.span)) if parts else None
 
-    async def complete(self, document: Document, offset: int) -> list[EditorCompletion]:
-        """What may be written at an offset, of the file and, where ids of the graph can stand, of the graph."""
+    async def complete(self, document: Document, offset: int) -> tuple[list[EditorCompletion], bool]:
+        """What may be written at an offset, of the file and of the graph, and whether there may be more.
+
+        An editor narrows by itself what it was given, unless there may be more: then it asks again.
+        """
         await self.documents.first_read(document)
         word = word_before(document, offset)
         names = [one for one in (document.named.occurrences if document.named else ()) if one.name != word]
-        if document.language.graph_ids:
-            names += [Occurrence(id_, "id", Span(offset, offset)) for id_ in await self.lookup.ids(word)]
+        stored = await self.lookup.ids(word) if document.language.graph_ids else CompletedIds([], False)
+        names += [Occurrence(id_, "id", Span(offset, offset)) for id_ in stored.ids]
         found = document.language.complete(document.text, offset, names)
-        return [one for one in found if one.text.strip('"').lower().startswith(word.lower())]
+        return [one for one in found if one.text.strip('"').lower().startswith(word.lower())], stored.may_be_more
 
 
 def show_declaration(language: Language, analysis: Analysis, declared: Occurrence) -> str:
@@ -338,7 +341,7 @@ async def completion(ls: ScriptServer, params: types.CompletionParams) -> types.
     document = ls.document(params.text_document.uri)
     places = ls.places(document)
     offset = places.offset(params.position)
-    found = await ls.complete(document, offset)
+    found, may_be_more = await ls.complete(document, offset)
     place = places.range(Span(offset - len(word_before(document, offset)), offset))
     items = [
         types.CompletionItem(
@@ -350,7 +353,7 @@ async def completion(ls: ScriptServer, params: types.CompletionParams) -> types.
         )
         for index, one in enumerate(found[:MAX_COMPLETIONS])
     ]
-    return types.CompletionList(is_incomplete=len(found) > MAX_COMPLETIONS, items=items)
+    return types.CompletionList(is_incomplete=may_be_more or len(found) > MAX_COMPLETIONS, items=items)
 
 
 async def prepare_rename(ls: ScriptServer, params: types.PrepareRenameParams) -> types.Range:

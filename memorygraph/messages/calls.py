@@ -33,6 +33,7 @@ _HELD_BY_ENDPOINT = ("conversation", "prompt")
 _LABELS = frozenset({"id", "status", "type", "created_by"})
 _NOTES_ON_TEXT = frozenset({"annotations", "logprobs", "parsed"})  # the response's own document keeps them
 _OUTPUT_SUFFIX = "_output"
+_OF_USER = frozenset({"mcp_approval_response"})  # items that are no message, and that a user says all the same
 _SAID = frozenset({"text", "output_text", "refusal"})  # the parts of what a model says
 NOT_A_MESSAGE = (TypeError, ValueError, AttributeError, KeyError)
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
@@ -257,7 +258,8 @@ def turns_of_items(items: Iterable[Mapping[str, Any]]) -> list[ItemTurn]:
     turn = AssistantTurn()
     for item in items:
         kind = item.get("type") or "message"
-        by_model = item.get("role") == "assistant" if kind == "message" else not kind.endswith(_OUTPUT_SUFFIX)
+        of_others = kind in _OF_USER or kind.endswith(_OUTPUT_SUFFIX)
+        by_model = item.get("role") == "assistant" if kind == "message" else not of_others
         # Two messages of a model in a row are two turns; its calls and reasoning belong to the message before.
         if not by_model or (kind == "message" and turn.has_message):
             turns += turn.finish()
@@ -265,8 +267,7 @@ def turns_of_items(items: Iterable[Mapping[str, Any]]) -> list[ItemTurn]:
         if by_model:
             turn.add(kind, item)
         else:
-            message = without(item, _LABELS) if kind == "message" else tool_message(kind, item)
-            turns.append(ItemTurn(message, (item,)))
+            turns.append(ItemTurn(message_of_item(kind, item), (item,)))
     return turns + turn.finish()
 
 
@@ -282,9 +283,11 @@ def items_of_message(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     {'type': 'function_call', 'call_id': 'c', 'name': 'clock', 'arguments': '{}'}
     """
     content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    if message["role"] == "user" and len(parts) == 1 and parts[0].get("type") in _OF_USER:
+        return [dict(parts[0])]
     if message["role"] == "tool":
         others = without(message, {"role", "tool_call_id", "content"})
-        parts = content if isinstance(content, list) else []
         if len(parts) == 1 and str(parts[0].get("type")).endswith(_OUTPUT_SUFFIX):
             return [dict(parts[0])]
         output = parts_of_input(parts) if parts else content
@@ -379,6 +382,15 @@ class AssistantTurn:
         if self._calls:
             message["tool_calls"] = self._calls
         return [ItemTurn(message | self._others, tuple(self._items))]
+
+
+def message_of_item(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    """The message that an item of others than a model is."""
+    if kind == "message":
+        return without(item, _LABELS)
+    if kind in _OF_USER:
+        return {"role": "user", "content": [without(item, {"status"})]}
+    return tool_message(kind, item)
 
 
 def tool_message(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:

@@ -284,6 +284,14 @@ def test_whatever_is_wrong_is_said_and_the_exit_code_is_0(arguments: list[str], 
     assert "Traceback" not in result.stderr
 
 
+def test_the_transcript_of_a_subagent_without_an_id_is_not_kept_as_that_of_the_session() -> None:
+    given = {"session_id": "s", "agent_transcript_path": "/x/agent.jsonl", "transcript_path": "/x/s.jsonl"}
+    assert HookInput.parse("SubagentStop", json.dumps(given)).ref is None
+    named = HookInput.parse("SubagentStop", json.dumps({**given, "agent_id": "a"})).ref
+    assert named is not None
+    assert named.conversation.endswith("s-agent-a")
+
+
 def test_an_event_may_be_written_in_any_case_and_with_hyphens() -> None:
     for name in EVENTS:
         document = (RECORDED / f"{name}.json").read_text("utf-8")

@@ -98,6 +98,22 @@ def test_a_line_that_is_none_of_the_format_hides_no_other(tmp_path: Path, line: 
     assert [each for each in said(path) if each in said()] == said()
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ({}, ""),
+        ({"content": None}, ""),
+        ({"content": [{"type": "text", "text": ""}]}, ""),
+        ({"content": [{"type": "text", "text": "a"}, {"type": "image"}]}, "a\n[image]"),
+    ],
+)
+def test_a_tool_that_answered_nothing_has_said_nothing(tmp_path: Path, answer: dict[str, Any], text: str) -> None:
+    result = {"type": "tool_result", "tool_use_id": "t", **answer}
+    path = tmp_path / "session.jsonl"
+    path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": [result]}}), "utf-8")
+    assert said(path) == [{"role": "tool", "tool_call_id": "t", "content": text}]
+
+
 def test_a_line_that_is_its_own_ancestor_ends_the_path(tmp_path: Path) -> None:
     entry = {"type": "user", "uuid": "a", "parentUuid": "a", "message": {"role": "user", "content": "Hi"}}
     path = tmp_path / "session.jsonl"

@@ -17,6 +17,7 @@ from langchain_core.messages import (
     HumanMessage,
     SystemMessage,
     ToolMessage,
+    messages_from_dict,
 )
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
@@ -28,6 +29,7 @@ from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.integrations.langchain import (
     MemoryGraphChatMessageHistory,
     MemoryGraphRetriever,
+    langchain_form_of,
     record_langchain,
 )
 from memorygraph.integrations.openai_agents import MemoryGraphSession
@@ -74,6 +76,47 @@ def test_messages_of_any_role_come_back(graph: MemoryGraph) -> None:
     odd = [ChatMessage(role="critic", content="Too long."), FunctionMessage(name="clock", content="12:34")]
     MemoryGraphChatMessageHistory(graph, "talk").add_messages(odd)
     assert MemoryGraphChatMessageHistory(graph, "talk").messages == odd
+
+
+def function_call(**given: Any) -> dict[str, Any]:
+    return {"id": "c", "type": "function", "function": {"name": "clock", **given}}
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments"),
+    [
+        (function_call(arguments=""), ""),
+        (function_call(arguments="{"), "{"),
+        (function_call(arguments=[1]), "[1]"),
+        (function_call(arguments=None), None),
+        (function_call(), None),
+        ({"id": "c", "type": "custom", "custom": {"name": "clock", "input": "now"}}, "now"),
+    ],
+)
+def test_a_call_that_langchain_cannot_run_is_an_invalid_one(call: dict[str, Any], arguments: str | None) -> None:
+    whole = function_call(arguments="{}")
+    form = langchain_form_of({"role": "assistant", "content": "So:", "tool_calls": [whole, call]})
+    [message] = messages_from_dict([form])
+    assert isinstance(message, AIMessage)
+    assert message.content == "So:"
+    assert [one["args"] for one in message.tool_calls] == [{}]
+    assert [(one["name"], one["args"], one["id"]) for one in message.invalid_tool_calls] == [("clock", arguments, "c")]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "tool", "content": "12:34", "name": "clock"},
+        {"role": "critic", "content": "Too long.", "name": "bob"},
+        {"role": "assistant", "name": "bob", "tool_calls": [{"id": 5, "type": "function", "function": "clock"}]},
+        {"role": "assistant", "name": "bob", "tool_calls": [{**function_call(arguments="{"), "id": 5}]},
+    ],
+    ids=str,
+)
+def test_a_message_that_langchain_has_no_form_for_keeps_its_role_and_name(message: dict[str, Any]) -> None:
+    [read] = messages_from_dict([langchain_form_of(message)])
+    assert isinstance(read, ChatMessage)
+    assert (read.role, read.name, read.content) == (message["role"], message["name"], message.get("content", ""))
 
 
 OTHER_BLOCKS: dict[str, list[Any]] = {

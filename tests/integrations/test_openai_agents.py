@@ -23,7 +23,7 @@ from agents import (
 )
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
-from memorygraph.integrations.openai_agents import MemoryGraphSession
+from memorygraph.integrations.openai_agents import MemoryGraphSession, in_thread
 from memorygraph.llm.completion import ToolCall
 from memorygraph.messages.calls import items_of_message, messages_of_items
 from memorygraph.scripted.replies import Reply, ScriptedAnswer
@@ -297,6 +297,27 @@ def test_a_change_that_is_cancelled_is_done_before_the_next_one(graph: MemoryGra
         return await session.get_items()
 
     assert asyncio.run(talk()) == TURN
+
+
+def test_a_change_that_is_cancelled_more_than_once_is_waited_for() -> None:
+    go_on, done = Event(), Event()
+
+    def work() -> None:
+        go_on.wait(10)
+        done.set()
+
+    async def cancel_often() -> bool:
+        task = asyncio.create_task(in_thread(work))
+        for _ in range(3):
+            await asyncio.sleep(0.01)
+            task.cancel()
+        await asyncio.sleep(0.01)
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return done.is_set()
+
+    assert asyncio.run(cancel_often())
 
 
 def test_a_session_alone_gives_training_data(graph: MemoryGraph) -> None:

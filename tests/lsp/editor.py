@@ -83,10 +83,14 @@ class Editor(LanguageClient):
 
     async def complete(self, uri: str, before: str, after: str = "") -> list[str]:
         """What may be written at a place."""
+        return [item.label for item in (await self.completions(uri, before, after)).items]
+
+    async def completions(self, uri: str, before: str, after: str = "") -> types.CompletionList:
+        """What may be written at a place, as the server says it."""
         params = types.CompletionParams(types.TextDocumentIdentifier(uri), self.place(uri, before, after))
         found = await self.text_document_completion_async(params)
         assert isinstance(found, types.CompletionList)
-        return [item.label for item in found.items]
+        return found
 
     async def define(self, uri: str, before: str, after: str = "") -> str | None:
         """The line that declares the name at a place."""

@@ -17,6 +17,7 @@ from pygls.exceptions import JsonRpcException
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.languages import LANGUAGES, parse
+from memorygraph.lsp.lookup import MAX_COMPLETED_IDS, GraphLookup
 from tests.cases import Case, read_cases
 from tests.lsp.editor import Answer, Editor, Work, in_editor, in_the_end, opened, within
 
@@ -493,6 +494,27 @@ def test_a_hover_shows_the_node_of_the_graph_and_its_last_change(tmp_path: Path,
         await in_the_end(lambda: editor.hover(other, "= mem"), lambda said: "Ada" in (said or ""))
 
     in_editor(work)
+
+
+def test_the_editor_asks_again_while_the_graph_may_have_more_ids(tmp_path: Path, environment: str) -> None:
+    with MemoryGraph.connect(namespace=environment) as graph:
+        graph.load("".join(f'Node(node_id="town{number:03}", name="T", data="");' for number in range(120)))
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", 'Edge(edge_id="x", from_node="town')
+        await in_the_end(lambda: editor.complete(uri, 'from_node="town'), lambda ids: len(ids) == MAX_COMPLETED_IDS)
+        assert (await editor.completions(uri, 'from_node="town')).is_incomplete
+        editor.edit(uri, 'Edge(edge_id="x", from_node="town11')
+        await in_the_end(lambda: editor.complete(uri, 'from_node="town11'), lambda ids: len(ids) == 10)
+        assert not (await editor.completions(uri, 'from_node="town11')).is_incomplete
+
+    in_editor(work)
+
+
+def test_ids_that_the_graph_does_not_say_may_be_more() -> None:
+    lookup = GraphLookup(lambda: None)
+    assert asyncio.run(lookup.ids("town")) == ([], True)
+    lookup.close()
 
 
 @pytest.mark.slow

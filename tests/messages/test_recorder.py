@@ -30,7 +30,7 @@ from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages import recorder as recorder_module
 from memorygraph.messages import spool as spool_module
-from memorygraph.messages.calls import RecordedCall, exchange_of, messages_of_items
+from memorygraph.messages.calls import RecordedCall, exchange_of, items_of_message, messages_of_items
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import record
@@ -611,6 +611,19 @@ def test_items_that_the_chat_format_does_not_know_are_kept() -> None:
         {"role": "assistant", "content": "a"},
         {"role": "assistant", "content": "a"},
     ]
+
+
+def test_what_a_user_approves_is_a_message_of_the_user() -> None:
+    asked = {"type": "mcp_approval_request", "id": "mcpr_1", "name": "roll", "arguments": "{}", "server_label": "dice"}
+    approved = {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}
+    called = {"type": "mcp_call", "id": "mcp_1", "name": "roll", "arguments": "{}", "output": "6"}
+    messages = messages_of_items([*HI, asked, approved, called])
+    assert messages[1:] == [
+        {"role": "assistant", "content": [asked]},
+        {"role": "user", "content": [approved]},
+        {"role": "assistant", "content": [called]},
+    ]
+    assert items_of_message(messages[2]) == [approved]
 
 
 def test_an_output_is_the_same_message_as_its_items_sent_back() -> None:
