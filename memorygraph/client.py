@@ -715,8 +715,9 @@ class MemoryGraph:
     def delete(self, identifier: str, *, batch: int | None = None) -> LoadReport:
         """Delete a node with its edges and what is its alone, as its observations, or an edge.
 
-        A node with hundreds of thousands of edges is too large for one transaction: with `batch`, its edges go first,
-        so many in each revision. If that is interrupted, the node is still there, and the same call goes on.
+        A node with tens of thousands of observations, edges or facts is too large for one transaction: with `batch`,
+        these go first, so many in each revision. If that is interrupted, the node is still there, and the same call
+        goes on.
 
         Raises:
             NotFoundError: there is no such id.

@@ -144,12 +144,16 @@ MATCH (part:Node)-[:EDGE*0.. {lemma: ''}]->(inner)
 WITH collect(DISTINCT {id: id, node: part}) AS parts, collect(DISTINCT part) AS going
 CALL (parts, going) {
   UNWIND parts AS part
-  WITH going, part.id AS id, part.node AS owner
+  WITH part.id AS id, part.node AS owner
   MATCH (owner)-[edge:EDGE]-(observation:Node)
   WHERE (edge.verb = 'observed' AND startNode(edge) = owner AND (observation:Observation OR observation.name = '')
          OR observation:Observation AND NOT EXISTS { (observation)-[:SOURCE]->() })
-    AND NOT EXISTS { MATCH (observation)-[:EDGE]-(other:Node) WHERE NOT other IN going }
-  RETURN collect(DISTINCT {id: id, node: observation}) AS observed
+  WITH collect(DISTINCT {id: id, node: observation}) AS candidates
+  // Only of these is it asked who else has them: of each observation of a node with thousands, that node would be.
+  UNWIND candidates AS candidate
+  WITH candidate, candidate.node AS observation
+  WHERE NOT EXISTS { MATCH (observation)-[:EDGE]-(other:Node) WHERE NOT other IN going }
+  RETURN collect(candidate) AS observed
 }
 CALL (parts, going) {
   UNWIND parts AS part
@@ -192,16 +196,13 @@ CALL (parts, going) {
 UNWIND parts + observed + rules + statements AS part
 RETURN DISTINCT part.id AS id, part.node AS node;
 
-// name: delete-nodes
-// A node goes with what is its own, and with all edges at any of it, in and out, whoever declared them; a context of
-// PETE with its statements, and with the facts that no context states that stays. One that this revision has changed
-// becomes the Former that it left, as it was before. Parameters: namespace, ids.
-MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+// name: find-parts
+// The nodes that go with nodes that are deleted, themselves included, and the edges that go with these: all edges at any of
+// them, and the facts that no context states that stays. Parameters: namespace, ids.
 CALL () {
   RETURN null AS id, null AS node // include: contextscript/find-going
 }
-WITH revision, collect(DISTINCT node) AS nodes
+WITH collect(DISTINCT node) AS nodes
 CALL (nodes) {
   CALL (nodes) {
     UNWIND nodes AS node
@@ -222,6 +223,54 @@ CALL (nodes) {
     RETURN edge
   }
   RETURN collect(DISTINCT edge) AS edges
+}
+RETURN nodes, edges;
+
+// name: some-parts-at
+// The ids of some edges at a node that is to be deleted in parts, in or out; where the node at the other end is an
+// observation of this one alone, or speaks of it, it takes its edges along, and is named instead. What the node itself
+// speaks of stays joined to it: a statement that lacks that would be a leftover. Parameters: namespace, ids (one), limit.
+UNWIND $ids AS id
+MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-(other)
+USING INDEX SEEK node:Node(namespace, id)
+WHERE edge.namespace = $namespace AND edge.id IS NOT NULL
+  AND NOT coalesce(edge.lemma = '' AND startNode(edge) = node, false)
+WITH node, edge, other, coalesce(
+  other.namespace = $namespace AND other.id IS NOT NULL AND other <> node AND (
+    edge.lemma = ''
+    OR (edge.verb = 'observed' AND startNode(edge) = node AND (other:Observation OR other.name = '')
+        OR other:Observation AND NOT EXISTS { (other)-[:SOURCE]->() })
+      AND NOT EXISTS { MATCH (other)-[:EDGE]-(third:Node) WHERE third <> node }), false) AS goes
+RETURN DISTINCT CASE WHEN goes THEN other.id ELSE edge.id END AS id
+LIMIT $limit;
+
+// name: some-parts
+// The ids of some of what goes with a node, and is deleted before it in parts: edges first, then the contexts in it. What only
+// these say of something is found by what they state alone, and goes with the last of them. Parameters: namespace, ids (one),
+// limit.
+CALL () {
+  RETURN [] AS nodes, [] AS edges // include: contextscript/find-parts
+}
+CALL (nodes, edges) {
+  UNWIND edges AS edge
+  WITH edge WHERE edge.namespace = $namespace AND edge.id IS NOT NULL AND coalesce(edge.lemma <> '', true)
+  RETURN edge.id AS id
+  UNION ALL
+  UNWIND nodes AS node
+  WITH node WHERE node:Context AND NOT node.id IN $ids
+  RETURN node.id AS id
+}
+RETURN id
+LIMIT $limit;
+
+// name: delete-nodes
+// A node goes with what is its own, and with all edges at any of it, in and out, whoever declared them; a context of
+// PETE with its statements, and with the facts that no context states that stays. One that this revision has changed
+// becomes the Former that it left, as it was before. Parameters: namespace, ids.
+MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.revision AS revision
+CALL () {
+  RETURN [] AS nodes, [] AS edges // include: contextscript/find-parts
 }
 CALL (edges, revision) {
   UNWIND edges AS edge

@@ -358,12 +358,14 @@ FOREACH (node IN unfound | SET node.namespace_token = $namespace_token)
 RETURN size(unfound) AS indexed, last;
 
 // name: index-strangers
-// The same for nodes whose ids are no text, or that have none. Parameters: namespace, namespace_token, limit.
+// The same for nodes whose ids are no text, or that have none, which no index lists: one look at all nodes, for all
+// namespaces. Parameters: tokens (as of `node-search`), limit.
 MATCH (node:Node)
-WHERE node.namespace = $namespace AND NOT coalesce(node.id IS :: STRING NOT NULL AND node.id <> '', false)
-  AND coalesce(node.namespace_token <> $namespace_token, true)
+WHERE NOT coalesce(node.id IS :: STRING NOT NULL AND node.id <> '', false)
+  AND node.namespace IS :: STRING NOT NULL AND $tokens[node.namespace] IS NOT NULL
+  AND coalesce(node.namespace_token <> $tokens[node.namespace], true)
 WITH node LIMIT $limit
-SET node.namespace_token = $namespace_token
+SET node.namespace_token = $tokens[node.namespace]
 RETURN count(node) AS indexed;
 
 // name: set-node-id

@@ -79,29 +79,37 @@ WHERE node.id IS NOT NULL
 RETURN true AS found
 LIMIT 1;
 
-// name: count-edges-at
-// How many edges are at these nodes at most, and which has the most: those between two of them are counted twice.
-// Parameters: namespace, ids.
+// name: count-parts-at
+// How much goes with these nodes at most, and the node with the most: the edges at them, of which those between two of them
+// are counted twice, and the statements of thoughts, each of which may have stated a fact. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
-WITH node.id AS id, toStringOrNull(node.name) AS name, COUNT { (node)-[:EDGE]-() } AS edges
-ORDER BY edges DESC, id
-RETURN sum(edges) AS edges, head(collect({id: id, name: coalesce(name, ''), edges: edges})) AS most;
+WITH node.id AS id, toStringOrNull(node.name) AS name, COUNT { (node)-[:EDGE]-() } AS edges,
+     COUNT { (node:Context)-[:CONTAINS*0..]->()-[:STATES]->() } AS statements
+ORDER BY edges + statements DESC, id
+RETURN sum(edges) AS edges, sum(statements) AS statements,
+       head(collect({id: id, name: coalesce(name, ''), edges: edges, statements: statements})) AS most;
 
-// name: count-deleted-edges
-// How many edges go with these ids, which are of nodes and edges: each once. Parameters: namespace, ids.
-UNWIND $ids AS id
-CALL (id) {
-  MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-()
-  USING INDEX SEEK node:Node(namespace, id)
-  RETURN edge
-  UNION ALL
+// name: count-deleted
+// What goes with these nodes and edges, each once: nodes, edges, and the statements of thoughts. Parameters: namespace, ids
+// (of nodes), edges (their ids).
+CALL () {
+  RETURN [] AS nodes, [] AS edges // include: contextscript/find-parts
+}
+CALL (nodes) {
+  UNWIND nodes AS node
+  MATCH (node)-[:STATES]->(entry)
+  RETURN count(entry) AS statements
+}
+CALL (edges) {
+  UNWIND $edges AS id
   MATCH ()-[edge:EDGE {namespace: $namespace, id: id}]->()
   USING INDEX SEEK edge:EDGE(namespace, id)
-  RETURN edge
+  WHERE NOT edge IN edges
+  RETURN count(edge) AS others
 }
-RETURN count(DISTINCT edge) AS edges;
+RETURN size(nodes) AS nodes, size(edges) + others AS edges, statements;
 
 // name: count-changed-nodes
 // Which of these nodes contextscript/change-nodes would change, and how many characters these say now, which their history

@@ -30,14 +30,6 @@ RETURN edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_no
        edge.weight AS weight, other.id AS other_id, other.name AS other_name, other.data AS other_data
 ORDER BY id, other_id;
 
-// name: some-edges-at
-// The ids of some of the edges at a node, in or out. Parameters: namespace, id, limit.
-MATCH (node:Node {namespace: $namespace, id: $id})-[edge:EDGE]-()
-USING INDEX SEEK node:Node(namespace, id)
-WHERE edge.namespace = $namespace AND edge.id IS NOT NULL
-RETURN DISTINCT edge.id AS id
-LIMIT $limit;
-
 // name: edges-within-two
 // The edges at a node, in or out, with the node at the other end, and those at each of these: two steps from it in one
 // answer. Parameters: namespace, id.

@@ -230,12 +230,15 @@ def _expect_elements(graph: MemoryGraph, bar: output.Bar) -> None:
 
 @click.command("delete")
 @click.argument("identifier", metavar="ID", shell_complete=complete_ids)
-@click.option("--batch", type=click.IntRange(min=1), metavar="N", help="Delete N edges at a time, then the node.")
+@click.option(
+    "--batch", type=click.IntRange(min=1), metavar="N", help="Delete N edges or facts at a time, then the node."
+)
 @report_from_graph
 def delete_command(graph: MemoryGraph, *, identifier: str, batch: int | None) -> None:
     """Delete a node with its edges and what is its alone, as its observations, or an edge.
 
-    A node with hundreds of thousands of edges is too large for one transaction: --batch 10000 deletes it in parts.
+    A node with tens of thousands of observations, edges or facts is too large for one transaction: --batch 10000
+    deletes it in parts.
     """
     report = graph.delete(identifier, batch=batch)
     message = f"deleted: {report.nodes_deleted} nodes, {report.edges_deleted} edges"

@@ -10,18 +10,22 @@ stored beginning and continues after it, even if the rest was corrected or the b
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 
 from memorygraph.collection import without_collection
 from memorygraph.compiler import NewElements, find_problems
-from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError, Source
+from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError, Source, TooLargeError
+from memorygraph.graph.connection import WRITE_SECONDS
 from memorygraph.graph.elements import find_node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
+from memorygraph.graph.namespace import work_through
 from memorygraph.graph.writes import COUNTS
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, print_statement
 
@@ -79,14 +83,32 @@ def load_batches(
 
 
 def delete_in_batches(loader: Loader, identifier: str, batch: int) -> LoadReport:
-    """Delete a node that has more edges than one transaction holds: first its edges, so many in each revision."""
+    """Delete a node with which more goes than one transaction holds: first its parts, so many in each revision."""
     started = time.monotonic()
     report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name)
-    while edges := loader.namespace.read("read/some-edges-at", id=identifier, limit=batch):
-        program = ContextScriptProgram(Source(""), tuple(Deletion(id=edge["id"]) for edge in edges))
+
+    def delete(ids: Iterable[str]) -> None:
+        nonlocal report
+        program = ContextScriptProgram(Source(""), tuple(Deletion(id=each) for each in ids))
         report = add_reports(report, loader.load(program))
+
+    def delete_some(find: str, limit: int) -> int:
+        parts = loader.namespace.read(find, ids=[identifier], limit=limit, seconds=WRITE_SECONDS)
+        if parts:
+            delete(part["id"] for part in parts)
+        return len(parts)
+
+    # What hangs on the node itself is found at once, however much it is; what is left goes with a thought.
+    for find in ("contextscript/some-parts-at", "contextscript/some-parts"):
+        work_through(partial(delete_some, find), batch)
     if find_node(loader.namespace, identifier) is not None:  # an observation goes with its last edge
-        report = add_reports(report, loader.load(ContextScriptProgram(Source(""), (Deletion(id=identifier),))))
+        try:
+            delete([identifier])
+        except TooLargeError as error:
+            raise TooLargeError(
+                f"the facts and the edges of `{identifier}` are deleted, and what is left is too large for one "
+                f"transaction, as the statements of one context: `forget {shlex.quote(identifier)}` forgets it for good"
+            ) from error
     return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
 

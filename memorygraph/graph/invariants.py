@@ -14,7 +14,7 @@ from typing import Any
 from memorygraph.graph.bad_elements import show_stored_value
 from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
 from memorygraph.graph.loads import LoadReport
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import Namespace, work_through
 from memorygraph.library import CYPHER
 
 MAX_EXAMPLES = 10
@@ -169,6 +169,11 @@ class Examination:
         connection = self.namespace.connection
         return [Namespace(connection, row["name"]) for row in connection.read(CYPHER["invariants/namespace-names"]())]
 
+    @property
+    def tokens(self) -> dict[str, str]:
+        """The words of the namespaces in the indexes, by their names."""
+        return {scope.name: scope.token for scope in self.scopes}
+
     def find_broken(self) -> Iterator[BrokenInvariant]:
         """Find the invariants that do not hold: each is counted completely, and the first by their ids are named."""
         for invariant in list_invariants():
@@ -179,11 +184,8 @@ class Examination:
 
     def find_violations(self, invariant: Invariant, limit: int) -> tuple[int, list[Violation]]:
         """Count what breaks an invariant, and find the first of it."""
-        asked = {
-            "invariant": invariant.name,
-            "namespace": self.name,
-            "tokens": {scope.name: scope.token for scope in self.scopes} if invariant.name == "node-search" else {},
-        }
+        tokens = self.tokens if invariant.name == "node-search" else {}
+        asked = {"invariant": invariant.name, "namespace": self.name, "tokens": tokens}
         read = partial(self.namespace.connection.read, seconds=CHECK_SECONDS)
         [row] = read(CYPHER["invariants/count"](**asked))
         rows = read(CYPHER["invariants/first"](**asked, limit=limit)) if row["count"] else []
@@ -208,15 +210,25 @@ class Examination:
         Each transaction is bounded, however much there is to mend; what was interrupted goes on when it is run again.
         """
         removed = tuple(report for scope in self.scopes for report in remove_leftovers(scope))
-        return Mended(removed, sum(map(index_nodes, self.scopes)))
+        return Mended(removed, sum(map(index_nodes, self.scopes)) + self.index_strangers())
+
+    def index_strangers(self) -> int:
+        """Have searches find the nodes without an id that is text, and return how many they did not find."""
+
+        def step(limit: int) -> int:
+            query = CYPHER["invariants/index-strangers"](tokens=self.tokens, limit=limit)
+            [row] = self.namespace.write_query(query)
+            return int(row["indexed"])
+
+        return work_through(step, NODES_PER_TRANSACTION)
 
 
 def index_nodes(scope: Namespace) -> int:
-    """Have searches find all nodes of a namespace, in small transactions, and return how many they did not find."""
+    """Have searches find the nodes of a namespace by their ids, in small transactions; return how many they did not."""
     token, limit = scope.token, NODES_PER_TRANSACTION
     last: str | None = ""
     indexed = 0
     while last is not None:
         [row] = scope.write_query("invariants/index-page", after=last, namespace_token=token, limit=limit)
         indexed, last = indexed + row["indexed"], row["last"]
-    return indexed + scope.repeat("invariants/index-strangers", namespace_token=token, limit=limit)
+    return indexed

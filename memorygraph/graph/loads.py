@@ -31,11 +31,11 @@ from memorygraph.errors import MAX_PROBLEMS, ConflictError, Problem, ScriptError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.sizes import (
-    MIN_LARGE_EDGES,
+    MIN_LARGE_PARTS,
     MIN_LARGE_STATEMENTS,
     NEW_EDGE_BYTES,
     are_long,
-    count_edges_at,
+    count_parts_at,
     read_memory_limit,
     refuse_too_large,
     size_of_texts,
@@ -164,10 +164,10 @@ class ProgramPlan:
     def refuse_too_large(self, transaction: NamespaceTransaction, stored: Stored) -> None:
         """Refuse what a transaction has no room for, before anything is written."""
         if not self.is_large:
-            # A few statements with short texts are large only where many edges go with the nodes that they delete.
+            # A few statements with short texts are large only where much goes with the nodes that they delete.
             deletions = (each for each in self._program.statements if isinstance(each, Deletion))
-            edges, _ = count_edges_at(transaction, [each.id for each in deletions if each.id in stored.nodes])
-            if edges >= MIN_LARGE_EDGES:
+            parts, _ = count_parts_at(transaction, [each.id for each in deletions if each.id in stored.nodes])
+            if parts >= MIN_LARGE_PARTS:
                 self._memory = read_memory_limit(self._loader.namespace.connection)
         if self._memory is not None:
             refuse_too_large(transaction, self._program, stored, self._memory)

@@ -31,7 +31,7 @@ from memorygraph.sentences import count_of
 
 MIN_LARGE_STATEMENTS = 20_000
 MIN_LARGE_CHARACTERS = 1_000_000  # in the texts of fewer statements: with less they fit into any transaction
-MIN_LARGE_EDGES = 1_000  # at the nodes that a change deletes: fewer fit into any transaction
+MIN_LARGE_PARTS = 1_000  # that go with the nodes that a change deletes: fewer fit into any transaction
 MIN_LARGE_BYTES = 10_000_000  # of a change: less fits into any transaction
 MAX_SHORT_CHARACTERS = 100  # of a text that is counted with its element
 ROWS_PER_LOOK = 20_000
@@ -44,6 +44,8 @@ CHANGED_EDGE_BYTES = 8_400
 MOVED_EDGE_BYTES = 12_600
 DELETED_NODE_BYTES = 9_200
 DELETED_EDGE_BYTES = 9_500  # 60,200 that go with their node fit into 600 MiB, and 66,000 do not
+DELETED_PART_BYTES = DELETED_NODE_BYTES + DELETED_EDGE_BYTES  # an edge with the observation that it leads to
+DELETED_STATEMENT_BYTES = 3_600  # of a thought, beside its fact
 
 # Of each byte of a long text in UTF-8. Neo4j ends a transaction of 600 MiB with more than 168 MB of letters, but 168 MB
 # of Kana can end the server: full-text indexes need memory that Neo4j does not count, at the next start again. So these
@@ -70,12 +72,31 @@ class Changes(NamedTuple):
     deleted_edges: list[str]
 
 
-class EdgesAt(NamedTuple):
-    """A node, and how many edges it has."""
+class Deleted(NamedTuple):
+    """What goes with deleted nodes: nodes, themselves included, edges, and statements of thoughts."""
 
-    id: str
-    name: str
-    edges: int
+    nodes: int = 0
+    edges: int = 0
+    statements: int = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes that this takes at least."""
+        size = self.nodes * DELETED_NODE_BYTES + self.edges * DELETED_EDGE_BYTES
+        return size + self.statements * DELETED_STATEMENT_BYTES
+
+    def __str__(self) -> str:
+        nouns = (("node", self.nodes), ("edge", self.edges), ("statement", self.statements))
+        return " and ".join(count_of(count, noun) for noun, count in nouns if count)
+
+
+class Hub(NamedTuple):
+    """The node with the most edges and statements among those that a change deletes."""
+
+    id: str = ""
+    name: str = ""
+    edges: int = 0
+    statements: int = 0
 
     def __str__(self) -> str:
         told = self.name and self.name != self.id and len(self.name) <= MAX_SHORT_CHARACTERS
@@ -107,13 +128,14 @@ def refuse_too_large(
 ) -> None:
     """Refuse a program that surely takes more than this limit, with the number of statements that a batch can have."""
     changes = find_changes(program, stored)
-    edges, most = count_edges_at(transaction, changes.deleted_nodes)
-    if find_most(changes, edges) <= limit:
+    parts, hub = count_parts_at(transaction, changes.deleted_nodes)
+    if find_most(changes, parts) <= limit:
         return
     # What is certain is looked for only here: most loads are small enough in any case.
+    refuse_hub(hub, Deleted(1, hub.edges), limit)
     elements, texts = changes.certain, changes.texts
-    if deleted := changes.deleted_nodes + changes.deleted_edges:
-        elements += count_deleted_edges(transaction, deleted) * DELETED_EDGE_BYTES
+    if changes.deleted_nodes or changes.deleted_edges:
+        elements += count_deleted(transaction, changes.deleted_nodes, changes.deleted_edges).size
     for page in pages_of(changes.nodes, ROWS_PER_LOOK):
         [row] = transaction.run("load/count-changed-nodes", rows=page)
         elements += len(row["changed"]) * CHANGED_NODE_BYTES
@@ -127,7 +149,7 @@ def refuse_too_large(
     size = elements + texts
     if size <= limit:
         return
-    refuse_hub(most, size, limit)
+    refuse_hub(hub, count_deleted(transaction, [hub.id]), limit)
     count = len(program.statements)
     batch = find_batch(program, elements, texts, limit)
     raise TooLargeError(
@@ -137,26 +159,31 @@ def refuse_too_large(
 
 
 def refuse_deletion(transaction: NamespaceTransaction, nodes: Sequence[str], edges: Sequence[str] = ()) -> None:
-    """Refuse to delete nodes, with all edges at them, and edges, where a transaction surely has no room for it."""
-    at_nodes, most = count_edges_at(transaction, nodes)
-    if at_nodes + len(nodes) + len(edges) < MIN_LARGE_EDGES:
+    """Refuse to delete nodes, with all that goes with them, and edges, where one transaction surely has no room."""
+    at_nodes, hub = count_parts_at(transaction, nodes)
+    parts = at_nodes + len(nodes) + len(edges)
+    if parts < MIN_LARGE_PARTS:
         return
-    count = count_deleted_edges(transaction, [*nodes, *edges])
-    size = len(nodes) * DELETED_NODE_BYTES + count * DELETED_EDGE_BYTES
-    if limit := find_passed_limit(transaction.namespace, size):
-        refuse_hub(most, size, limit)
-        going = f"{count_of(len(nodes), 'node')} and {count_of(count, 'edge')}"
-        raise TooLargeError(f"with this go {going}, which is {describe_lack(size, limit)}: delete fewer at a time")
+    limit = find_passed_limit(transaction.namespace, parts * DELETED_PART_BYTES)
+    if limit is None:
+        return
+    refuse_hub(hub, Deleted(1, hub.edges), limit)
+    going = count_deleted(transaction, nodes, edges)
+    if going.size > limit:
+        refuse_hub(hub, count_deleted(transaction, [hub.id]), limit)
+        raise TooLargeError(
+            f"with this go {going}, which is {describe_lack(going.size, limit)}: delete fewer at a time"
+        )
 
 
 def refuse_merge(transaction: NamespaceTransaction, merged: str) -> None:
     """Refuse to merge a node whose edges surely take more than a transaction has, be they moved or deleted."""
-    edges, node = count_edges_at(transaction, [merged])
-    size = edges * DELETED_EDGE_BYTES
+    _, node = count_parts_at(transaction, [merged])
+    size = node.edges * DELETED_EDGE_BYTES
     if limit := find_passed_limit(transaction.namespace, size):
         batch = round_down(int(ROOM * limit / MOVED_EDGE_BYTES))
         raise TooLargeError(
-            f"with {node} go its {edges} edges, which is {describe_lack(size, limit)}. Merge the entity that has "
+            f"with {node} go its {node.edges} edges, which is {describe_lack(size, limit)}. Merge the entity that has "
             "fewer edges into the other; or first move the edges, with a script of `Edge(edge_id=…, from_node=…);`: "
             f"`load --batch {batch}` stores them in parts"
         )
@@ -179,14 +206,15 @@ def refuse_undo(transaction: NamespaceTransaction, revision: int, created: int, 
     )
 
 
-def refuse_hub(most: EdgesAt, size: int, limit: int) -> None:
-    """Refuse what deletes a node with so many edges that no part of it which has the node is small enough."""
-    if most.edges * DELETED_EDGE_BYTES > limit:
-        batch = round_down(int(ROOM * limit / DELETED_EDGE_BYTES))
-        raise TooLargeError(
-            f"with {most} go its {most.edges} edges, which is {describe_lack(size, limit)}: "
-            f"`delete {shlex.quote(most.id)} --batch {batch}` deletes it in parts"
-        )
+def refuse_hub(hub: Hub, going: Deleted, limit: int) -> None:
+    """Refuse what deletes a node with which so much goes that no part of it which has the node is small enough."""
+    if going.size <= limit or not (going.edges or going.statements):
+        return
+    batch = round_down(int(ROOM * limit / DELETED_PART_BYTES))
+    raise TooLargeError(
+        f"with {hub} go {going._replace(nodes=going.nodes - 1)}, which is {describe_lack(going.size, limit)}: "
+        f"`delete {shlex.quote(hub.id)} --batch {batch}` deletes it in parts"
+    )
 
 
 def refuse_texts(
@@ -246,30 +274,31 @@ def size_of_texts(texts: Iterable[str]) -> int:
     return TEXT_BYTE_BYTES * sum(len(text.encode(errors="surrogatepass")) for text in long)
 
 
-def count_deleted_edges(transaction: NamespaceTransaction, ids: Sequence[str]) -> int:
-    """Count the edges that go with these nodes and edges, each once."""
-    [row] = transaction.run("load/count-deleted-edges", ids=ids)
-    return int(row["edges"])
+def count_deleted(transaction: NamespaceTransaction, nodes: Sequence[str], edges: Sequence[str] = ()) -> Deleted:
+    """Count what goes with these nodes and edges, each once."""
+    [row] = transaction.run("load/count-deleted", ids=nodes, edges=edges)
+    return Deleted(**row)
 
 
-def count_edges_at(transaction: NamespaceTransaction, nodes: Sequence[str]) -> tuple[int, EdgesAt]:
-    """Count the edges at nodes, and at the node that has the most; those between two of the nodes count twice."""
+def count_parts_at(transaction: NamespaceTransaction, nodes: Sequence[str]) -> tuple[int, Hub]:
+    """Count the edges and statements at nodes, and find the one with the most; edges between two count twice."""
     if nodes:
-        [row] = transaction.run("load/count-edges-at", ids=nodes)
+        [row] = transaction.run("load/count-parts-at", ids=nodes)
         if row["most"]:
-            return row["edges"], EdgesAt(**row["most"])
-    return 0, EdgesAt("", "", 0)
+            return row["edges"] + row["statements"], Hub(**row["most"])
+    return 0, Hub()
 
 
-def find_most(changes: Changes, edges: int) -> int:
-    """The most bytes that changes can take: where each changes something, and all these edges at deleted nodes go.
+def find_most(changes: Changes, parts: int) -> int:
+    """The most bytes that changes can take: where each changes something, and all these parts of deleted nodes go.
 
     What the changed nodes said is taken for as long as what they are to say.
     """
     changed = len(changes.nodes) * CHANGED_NODE_BYTES + len(changes.edges) * CHANGED_EDGE_BYTES
     texts = [text for row in changes.nodes for text in row["set"].values()]
     former = int(FORMER_CHARACTER_BYTES * sum(map(len, texts)))
-    deleted = (len(changes.deleted_edges) + edges) * DELETED_EDGE_BYTES
+    deleted = len(changes.deleted_nodes) * DELETED_NODE_BYTES + len(changes.deleted_edges) * DELETED_EDGE_BYTES
+    deleted += parts * DELETED_PART_BYTES
     return changes.certain + changes.texts + changed + size_of_texts(texts) + former + deleted
 
 
@@ -299,7 +328,6 @@ def find_changes(program: ContextScriptProgram, stored: Stored) -> Changes:
             case Deletion(id=identifier) if identifier in stored.edges:
                 changes.deleted_edges.append(identifier)
             case Deletion(id=identifier) if identifier in stored.nodes:
-                certain += DELETED_NODE_BYTES
                 changes.deleted_nodes.append(identifier)
             case Deletion():
                 pass

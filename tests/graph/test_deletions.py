@@ -333,6 +333,34 @@ def test_a_node_that_is_deleted_in_batches_is_gone_as_one_that_is_deleted_at_onc
     assert graph.broken_invariants() == []
 
 
+@pytest.mark.parametrize("chosen", ["main", "first", "bread", "anna", "carl", "that anna likes bread", "Eve"])
+@pytest.mark.parametrize("batch", [1, 3, 100])
+def test_what_goes_with_a_node_goes_in_batches_too_and_comes_back(
+    graph: MemoryGraph, connection: Connection, batch: int, chosen: str
+) -> None:
+    other = empty_namespace(connection)
+    for each in (graph, other):
+        each.load(THOUGHT, "pete")
+        each.load(
+            FIRST.replace("}\n", "context inner(&anna, &carl) { &anna likes &carl. &anna sees &carl. } }\n"), "pete"
+        )
+        each.load(
+            'Node(node_id="eve", name="Eve", data=""); Node(node_id="said", name="", data="likes tea");'
+            'Edge(edge_id="e", from_node="eve", to_node="said", verb="observed", weight=1.0);'
+        )
+    before, first = contents(graph), graph.revisions(1)[0].revision
+    [[identifier]] = [
+        [row["id"] for row in before.values() if row["properties"].get("name") == chosen and "labels" in row]
+    ]
+    parts, whole = graph.delete(identifier, batch=batch), other.delete(identifier)
+    assert {*contents(graph)} == {*contents(other)}
+    assert (parts.nodes_deleted, parts.edges_deleted) == (whole.nodes_deleted, whole.edges_deleted)
+    assert graph.broken_invariants() == []
+    for revision in range(parts.revision, first, -1):
+        graph.undo(revision)
+    assert contents(graph) == before
+
+
 def test_a_batch_of_deletions_holds_an_edge_at_least(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="n", name="N", data="");')
     with pytest.raises(MemoryGraphError, match="at least one edge"):

@@ -17,9 +17,13 @@ from memorygraph.cli import cli
 from memorygraph.errors import ConflictError, ScriptError
 from memorygraph.graph import invariants
 from memorygraph.graph.bad_elements import MAX_NAMED, BadElementWarning, hear_bad_elements
+from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.invariants import MAX_EXAMPLES, Examination, list_invariants
+from memorygraph.library import CYPHER
 from memorygraph.mcp_server.tools import TOOLS
 from memorygraph.memory.values import Entity
+from memorygraph.query import Query
+from tests.conftest import empty_namespace
 from tests.examples import mostly_slow
 from tests.graph.test_namespaces import fill
 
@@ -256,6 +260,27 @@ def test_every_node_is_indexed_page_by_page_whatever_its_id(
     assert "node-search" not in codes(graph)
     with hear_bad_elements(lambda _: None):
         assert len(graph.search("tea", limit=20)) == 13
+
+
+def test_nodes_that_no_index_lists_are_looked_for_once_for_all_namespaces(
+    graph: MemoryGraph, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graphs = [graph, empty_namespace(connection), empty_namespace(connection)]
+    for each in graphs:
+        each.load("")
+        each.query("CREATE (:Node {namespace: $namespace, id: 7, name: 'tea', data: ''})", write=True)
+    ran, run = list[str](), Transaction.run
+
+    def note(transaction: Transaction, query: Query) -> list[dict[str, Any]]:
+        ran.append(query.text)
+        return run(transaction, query)
+
+    monkeypatch.setattr(Transaction, "run", note)
+    examination = Examination(graph.scope, everywhere=True)
+    vars(examination)["scopes"] = [each.scope for each in graphs[:2]]
+    assert examination.mend().indexed == 2
+    assert ran.count(CYPHER["invariants/index-strangers"].text) == 2  # the second finds that there are no more
+    assert ["node-search" in codes(each) for each in graphs] == [False, False, True]
 
 
 @pytest.mark.usefixtures("environment")

@@ -8,7 +8,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.errors import TooLargeError
-from memorygraph.graph import forgetting, sizes
+from memorygraph.graph import forgetting, loads, sizes
 from memorygraph.graph.forgetting import ForgettingState
 from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.memory.values import Entity, Observations, Relation
@@ -23,7 +23,7 @@ def hub(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> MemoryGraph:
     graph.entities.create([Entity(name=name, entity_type="t") for name in ("A hub", "Other")])
     graph.entities.relate([Relation(source="A hub", relation_type=f"r{i}", target="Other") for i in range(EDGES - 1)])
     graph.entities.relate([Relation(source="Other", relation_type="r", target="A hub")])
-    monkeypatch.setattr(sizes, "MIN_LARGE_EDGES", EDGES)
+    monkeypatch.setattr(sizes, "MIN_LARGE_PARTS", EDGES)
     monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
     limit_memory(monkeypatch, EDGES * sizes.DELETED_EDGE_BYTES - 1)
     return graph
@@ -41,13 +41,13 @@ def delete_relations(graph: MemoryGraph) -> None:
 WAYS: dict[str, tuple[Callable[[MemoryGraph], object], str, int]] = {
     "entities": (
         lambda graph: graph.entities.delete(["A hub"]),
-        r"with `entity-\w+` \(A hub\) go its 12 edges, .*, and nothing was changed: "
-        r"`delete entity-\w+ --batch 7` deletes it in parts",
+        r"with `entity-\w+` \(A hub\) go 12 edges, .*, and nothing was changed: "
+        r"`delete entity-\w+ --batch 3` deletes it in parts",
         sizes.DELETED_NODE_BYTES,
     ),
     "relations": (
         delete_relations,
-        "with this go 0 nodes and 12 edges, .*, and nothing was changed: delete fewer at a time",
+        "with this go 12 edges, .*, and nothing was changed: delete fewer at a time",
         0,
     ),
     "merge": (
@@ -74,7 +74,85 @@ def test_a_change_of_too_many_edges_is_refused_before_anything_is_written(
 
 def test_the_way_that_is_named_deletes_an_entity_of_too_many_edges(hub: MemoryGraph) -> None:
     [entity] = hub.query("MATCH (node:Node {namespace: $namespace, name: 'A hub'}) RETURN node.id AS id")
-    assert hub.delete(entity["id"], batch=7).edges_deleted == EDGES
+    assert hub.delete(entity["id"], batch=3).edges_deleted == EDGES
+
+
+def observe_much(graph: MemoryGraph) -> str:
+    """Make an entity with many observations, and return its id."""
+    texts = [f"observation {i}" for i in range(20)]
+    graph.entities.create([Entity(name="Ada", entity_type="t", observations=texts)])
+    return "Ada"
+
+
+def think_much(graph: MemoryGraph) -> str:
+    """Make a context with many facts, which are no edges at it, and return its id."""
+    facts = "\n".join(f"&a v{i} &b." for i in range(20))
+    graph.load(f"context big(&a, &b) {{\n{facts}\n}}", "pete")
+    return f"memory-{graph.thoughts()[0].address}"
+
+
+DELETIONS: dict[str, Callable[[MemoryGraph, str], object]] = {
+    "client": lambda graph, id_: graph.delete(id_),
+    "script": lambda graph, id_: graph.load(f'Node(node_id="new", name="N", data=""); del(id="{id_}");'),
+    "entity": lambda graph, _id: graph.entities.delete(["Ada"]),
+}
+LARGE = [
+    (observe_much, "client", 21, 0),
+    (observe_much, "script", 21, 0),
+    (observe_much, "entity", 21, 0),
+    (think_much, "client", 1, 20),
+    (think_much, "script", 1, 20),
+]
+
+
+@pytest.mark.parametrize(("make", "way", "nodes", "statements"), LARGE)
+def test_what_goes_with_a_node_counts_in_what_its_deletion_takes_and_the_way_that_is_named_works(
+    graph: MemoryGraph,
+    monkeypatch: pytest.MonkeyPatch,
+    make: Callable[[MemoryGraph], str],
+    way: str,
+    nodes: int,
+    statements: int,
+) -> None:
+    node = make(graph)
+    before, first = everything(graph, ["revision"]), graph.revisions(1)[0].revision
+    size = sizes.Deleted(nodes, 20, statements).size
+    for module in (sizes, loads):
+        monkeypatch.setattr(module, "MIN_LARGE_PARTS", 1)
+        monkeypatch.setattr(module, "read_memory_limit", lambda _connection: size - 1)
+    monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
+    with pytest.raises(TooLargeError, match=rf"`{node}`.* go .*20 edges.* `delete {node} --batch (\d+)`") as refused:
+        DELETIONS[way](graph, node)
+    assert everything(graph, ["revision"]) == before
+    batch = int(str(refused.value).partition("--batch ")[2].partition("`")[0])
+    report = graph.delete(node, batch=batch)
+    assert (report.nodes_deleted, report.edges_deleted) == (nodes, 20)
+    for revision in range(report.revision, first, -1):
+        graph.undo(revision)
+    assert everything(graph, ["revision"]) == before
+
+
+def test_a_context_with_more_statements_than_a_transaction_has_room_for_can_be_forgotten(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = think_much(graph)
+    monkeypatch.setattr(loads, "MIN_LARGE_PARTS", 1)
+    monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: 20 * sizes.DELETED_STATEMENT_BYTES)
+    with pytest.raises(
+        TooLargeError, match=f"`{node}` are deleted, and what is left .*: `forget {node}` forgets it for good"
+    ):
+        graph.delete(node, batch=2)
+    assert graph.forget(node).went["nodes"]
+
+
+def test_batches_with_no_room_in_a_transaction_become_smaller(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node = observe_much(graph)
+    monkeypatch.setattr(loads, "MIN_LARGE_STATEMENTS", 1)
+    monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: sizes.Deleted(6, 6).size)
+    report = graph.delete(node, batch=20)
+    assert (report.nodes_deleted, report.edges_deleted) == (21, 20)
 
 
 @pytest.mark.parametrize(
