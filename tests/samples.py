@@ -14,9 +14,9 @@ _SAMPLES: list[tuple[Any, str]] = [
         addresses after alias_terms arrival at before begin body checkpoint containing content conversation
         conversation_token database edges element end entity_arrival entity_id first forgetting from graph home id into
         invariant key keys kind labels last length load log mark message model name named namespace namespace_token
-        needed new_prefix new_tip new_version node nodes operation order parent place prefix program relation_arrival
-        relation_id response role routes run said said_parts sample sampled scripts seal shelf speaker step target
-        terms text thread tip value verb version
+        named_id needed new_prefix new_tip new_version node nodes operation order parent place prefix program
+        relation_arrival relation_id response role routes run said said_parts sample sampled scripts seal shelf
+        speaker step target terms text thread tip value verb version
         """,
     ),
     ("Entity", "label"),

@@ -5,23 +5,35 @@
 
 // name: store-program
 // A program under its name; the last one that was loaded under a name is the one that runs. Without a file it keeps the name
-// that its file has given it. Parameters: namespace, id, properties {name, language, file, source}.
+// that its file has given it. The same text in a file of another name is another program, `named_id`. Parameters: namespace,
+// id, named_id, properties {name, language, file, source}.
 WITH $properties AS properties
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
-MERGE (program:Program {namespace: $namespace, id: $id})
+WITH properties
+OPTIONAL MATCH (other:Program {namespace: $namespace, id: $id})
+WHERE other.file IS NOT NULL AND properties.file IS NOT NULL AND other.name <> properties.name
+WITH properties, CASE WHEN other IS NULL THEN $id ELSE $named_id END AS id
+MERGE (program:Program {namespace: $namespace, id: id})
 SET program += CASE WHEN properties.file IS NULL AND program.file IS NOT NULL
                     THEN properties {.*, name: program.name, file: program.file} ELSE properties END,
     program.loaded_at = datetime()
 RETURN {} AS counts;
 
 // name: offer-graph
-// Let a node graph be run by its name, as store-program has it. Parameters: namespace, id, properties {name, language, file}.
+// Let a node graph be run by its name, as store-program has it. Parameters: namespace, id, named_id, properties {name,
+// language, file}.
 WITH $properties AS properties
 MATCH (graph:Graph {namespace: $namespace, id: $id})
-SET graph += CASE WHEN properties.file IS NULL AND graph:Program AND graph.file IS NOT NULL
-                  THEN properties {.*, name: graph.name, file: graph.file} ELSE properties END,
-    graph:Program, graph.loaded_at = datetime()
+WITH graph, properties,
+     graph:Program AND graph.file IS NOT NULL AND properties.file IS NOT NULL AND graph.name <> properties.name AS is_other
+FOREACH (_ IN CASE WHEN is_other THEN [] ELSE [1] END |
+  SET graph += CASE WHEN properties.file IS NULL AND graph:Program AND graph.file IS NOT NULL
+                    THEN properties {.*, name: graph.name, file: graph.file} ELSE properties END,
+      graph:Program, graph.loaded_at = datetime())
+FOREACH (_ IN CASE WHEN is_other THEN [1] ELSE [] END |
+  MERGE (program:Program {namespace: $namespace, id: $named_id})
+  SET program += properties {.*, source: graph.source}, program.loaded_at = datetime())
 RETURN {} AS counts;
 
 // name: programs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memorygraph.compiler.identity import program_id, program_properties
+from memorygraph.compiler.identity import offered_program
 from memorygraph.errors import ScriptError
 from memorygraph.languages.agentscript.syntax import AgentScriptProgram, Import
 from memorygraph.library import CYPHER
@@ -23,5 +23,5 @@ def compile_agentscript(program: AgentScriptProgram, namespace: str) -> list[Que
     ]
     if problems := [*program.problems, *needed]:
         raise ScriptError(problems)
-    properties = program_properties(source, language=program.language, source=source.text)
-    return [CYPHER["programs/store-program"](namespace=namespace, id=program_id(source), properties=properties)]
+    offered = offered_program(source, language=program.language, source=source.text)
+    return [CYPHER["programs/store-program"](namespace=namespace, **offered)]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from memorygraph.compiler.identity import program_id, program_properties
+from memorygraph.compiler.identity import offered_program, program_id, program_properties
 from memorygraph.errors import ScriptError, Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import NODE_ENDS, ROUTE_ROLES, message_role
@@ -302,8 +302,8 @@ def compile_convo(program: syntax.ConvoProgram, namespace: str) -> list[Query]:
     ]
     if needed:
         raise ScriptError(needed)
-    properties = program_properties(source, language=program.language)
-    offer = CYPHER["programs/offer-graph"](namespace=namespace, id=program_id(source), properties=properties)
+    offered = offered_program(source, language=program.language)
+    offer = CYPHER["programs/offer-graph"](namespace=namespace, **offered)
     return [compile_graph(program, namespace), offer]
 
 

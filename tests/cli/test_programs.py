@@ -65,6 +65,20 @@ def test_a_program_that_is_loaded_without_its_file_keeps_its_name(
         assert [(program.name, program.file) for program in graph.programs()] == [(path.stem, str(path))]
 
 
+@pytest.mark.parametrize(("extension", "text"), [("as", PICK), ("convo", GRAPH)])
+def test_two_files_of_one_text_are_programs_of_both_names(tmp_path: Path, extension: str, text: str) -> None:
+    files = [_stored(tmp_path, f"{name}.{extension}", text) for name in ("one", "two")]
+    for _ in range(2):
+        document("load", *files)
+        programs = document("programs", "list")
+        assert [(program["name"], program["file"]) for program in programs] == [("one", files[0]), ("two", files[1])]
+    for name in ("one", "two"):
+        assert memorygraph("programs", "show", name).stdout.strip() == text.strip()
+        document("programs", "forget", name)
+        assert [program["name"] for program in document("programs", "list")] == ["two"] * (name == "one")
+    assert document("query", "MATCH (part:Graph|GraphNode|Program {namespace: $namespace}) RETURN part") == []
+
+
 def test_a_node_graph_is_run_by_its_name_too(tmp_path: Path) -> None:
     document("load", _stored(tmp_path, "judge.convo", GRAPH))
     with scripted(['"bad"']):

@@ -45,7 +45,7 @@ LABELS: Mapping[str, tuple[str, str, str]] = {
     "OffPolicyMessage": ("messages", "beside `AssistantMessage`: no model sampled it from the messages before it", ""),
     "Passage": ("messages", "a passage of a long message, by which it is found", "id said span namespace_token said_parts embedding embedding_model role speaker home said_at"),
     "Metadata": ("messages", "what came with an answer of a model: tokens, temperature, latency", "id body call response model at temperature finish_reason finished latency_s input_tokens output_tokens cached_tokens"),
-    "Program": ("runs", "a stored program, by the hash of its source", "id name language source file created_at loaded_at"),
+    "Program": ("runs", "a stored program, by the hash of its source; where a file of another name has the same source, by that and the name", "id name language source file created_at loaded_at"),
     "Run": ("runs", "a run of a program", "id program program_hash language file agent function status input input_json value value_json trace started_at ended_at"),
     "Generation": ("runs", "a call of a model in a run of AgentScript", "id agent function model uri instruction system schema attempts ok result seconds prompt_tokens completion_tokens at"),
     "ContextItem": ("runs", "a text that a call saw, shared by all that saw the same", "id source text budget strategy clipped clipped_size original_size origins view"),
