@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ class Session:
 
         Raises:
             ScriptError: something in it is wrong. Nothing is done where that is found before it runs; else what stands
-                before it is.
+                before it is, but for the context sources that it declares: typed again, they would be there twice.
             ModelError: a model endpoint failed.
         """
         source = Source(text, "<session>")
@@ -72,7 +73,7 @@ class Session:
         interpreter = Interpreter(self._generation, budget, self._store.read)
         scope = self.scope_of(source)
         values = []
-        with budget.active():
+        with budget.active(), self.undeclaring_failed(scope):
             declared, statements = read_entry(source, self.known_names())
             self.declare(declared, source)
             for statement in statements:
@@ -84,6 +85,17 @@ class Session:
                     continue
                 values.append(show_data(value, statement, scope))
         return values
+
+    @contextmanager
+    def undeclaring_failed(self, scope: BlockScope) -> Iterator[None]:
+        """Take back the context sources that an entry has declared, if it fails."""
+        before = len(scope.declared)
+        try:
+            yield
+        except BaseException:
+            scope.call.reached.difference_update(id(source.use) for source in scope.declared[before:])
+            del scope.declared[before:]
+            raise
 
     def scope_of(self, source: Source) -> BlockScope:
         """The scope for an entry; what it declares is evaluated later, and errors in it are shown where it stands."""
@@ -107,6 +119,8 @@ class Session:
             unit.imports.pop(piece.name, None)
             unit.agents.pop(piece.name, None)
         self._loader.bind(unit, pieces)
+        for piece in pieces:
+            self.scope.variables.pop(piece.name, None)
         self._unit.imports, self._unit.agents = unit.imports, unit.agents
         self._declared.update({piece.name: piece for piece in pieces})
         self._bindings.update({**unit.imports, **unit.agents})

@@ -111,6 +111,28 @@ def test_a_later_entry_may_declare_a_name_anew_and_as_something_else(session: Se
     assert refuse(session, "model M") == [(1, 7, "invalid-model")]
 
 
+def test_what_is_declared_replaces_a_variable_of_its_name(session: Session) -> None:
+    session.execute("N = 1 A = 2")
+    session.execute('import llm N from "openai://n"')
+    session.execute("agent A { main func() { return 3 } }")
+    session.execute("model N")
+    assert session.execute("A()") == [3]
+    assert not {"N", "A"} & session.scope.variables.keys()
+    session.execute("A = 4")
+    assert refuse(session, 'import file A from "nowhere.txt"') == [(1, 1, "import-failed")]
+    assert session.execute("A") == [4]
+
+
+def test_an_entry_that_fails_while_it_runs_leaves_no_context_source(session: Session) -> None:
+    before = state(session)
+    failing = "use count count = items[9]"
+    for _ in range(2):
+        assert refuse(session, failing) == [(1, 19, "invalid-index")]
+    assert state(session) == before
+    session.execute("use count")
+    assert len(session.scope.declared) == len(before[2]) + 1
+
+
 def test_agents_of_one_entry_know_each_other(session: Session) -> None:
     session.execute("agent A { main func() { return B() } } agent B { main func() { return W(1) } }")
     assert session.execute("A()") == [[1]]
