@@ -159,7 +159,8 @@ RETURN conversation.name AS name;
 
 // name: spread
 // Put on the list what goes with some of it, and say how much was looked at, how much is new, and which conversations go
-// with it, those of runs and of thoughts:
+// with it, those of runs and of thoughts. One node can have had millions of edges: where more is new than is listed at once,
+// the same is looked at again. What goes:
 //
 // - of a node what is its alone, as when it is deleted (contextscript/find-going), its former states, those of the edges
 //   at it, and the runs that were given it or shown it;
@@ -175,12 +176,11 @@ RETURN conversation.name AS name;
 //
 // Who a former edge was of is found by the id, and then looked for on the list: this can be long.
 //
-// Parameters: namespace, forgetting, limit.
+// Parameters: namespace, forgetting, limit (of what is looked at), most (that is listed at once).
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(going)
 WHERE listed.spread IS NULL AND NOT going:Message AND NOT going:Version
 WITH forgetting, listed, going LIMIT $limit
-SET listed.spread = true
-WITH forgetting, collect(going) AS taken
+WITH forgetting, collect(listed) AS looked_at, collect(going) AS taken
 CALL (forgetting, taken) {
   UNWIND taken AS going
   CALL (forgetting, going) {
@@ -389,11 +389,13 @@ CALL (forgetting, taken) {
   }
   WITH forgetting, part, learnt
   WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(part) }
-  WITH forgetting, part, collect(DISTINCT learnt) AS of
+  WITH forgetting, part, learnt LIMIT $most
+  WITH forgetting, part, collect(learnt) AS of
   MERGE (forgetting)-[listed:FORGETS]->(part)
-    ON CREATE SET listed.learnt = CASE WHEN of = [true] THEN true END
-  RETURN count(*) AS added
+    ON CREATE SET listed.learnt = CASE WHEN all(each IN of WHERE each) THEN true END
+  RETURN count(*) AS added, sum(size(of)) AS found
 }
+FOREACH (listed IN CASE WHEN found < $most THEN looked_at ELSE [] END | SET listed.spread = true)
 RETURN size(taken) AS looked_at, added, COLLECT {
   UNWIND taken AS going
   MATCH (going:Run)-[:KEPT]->(conversation:Conversation)

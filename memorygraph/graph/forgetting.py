@@ -31,6 +31,7 @@ EXPIRY_LANGUAGE = "expire"
 ELEMENTS_PER_TRANSACTION = 1000
 EDGES_PER_TRANSACTION = 5000
 MESSAGES_PER_TRANSACTION = 500
+PARTS_PER_TRANSACTION = 50_000  # that are put on the list: each takes 2,500 bytes, and a look for more begins anew
 CONVERSATIONS_PER_LIST = 100
 NODES_PER_LIST = 10_000
 NO_LIMIT = 1 << 53
@@ -323,7 +324,7 @@ def forget_edge(state: ForgettingState, identifier: str) -> None:
 
 def spread(state: ForgettingState) -> bool:
     """Put on the list what goes with what is on it."""
-    row = state.run("spread", limit=state.limit(EDGES_PER_TRANSACTION))
+    row = state.run("spread", limit=state.limit(EDGES_PER_TRANSACTION), most=state.limit(PARTS_PER_TRANSACTION))
     for name in sorted(set(row.get("conversations", []))):
         take_conversation(state, name)
     return bool(row.get("looked_at"))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.memory.items import ItemKey, ItemWrites, shelf_of
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
 from memorygraph.messages.spool import Spool
+from memorygraph.query import Query
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import every_nth
@@ -894,6 +895,7 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
 ) -> None:
     monkeypatch.setattr(forgetting, "ELEMENTS_PER_TRANSACTION", 1)
     monkeypatch.setattr(forgetting, "EDGES_PER_TRANSACTION", 1)
+    monkeypatch.setattr(forgetting, "PARTS_PER_TRANSACTION", 1)
     for each in (graph, twin):
         each.load('Node(node_id="stays", name="S", data="");')
         history = each.messages("talk")
@@ -924,6 +926,41 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
     assert graph.forget_conversation("talk").went == complete.went
     assert graph.broken_invariants() == []
     assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
+
+
+def test_the_former_edges_of_a_node_are_listed_some_at_a_time_and_go_on_after_a_break(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = (f'Edge(edge_id="e{i}", from_node="hub", to_node="n{i % 2}", verb="v", weight=1);' for i in range(10))
+    nodes = (f'Node(node_id="{id_}", name="N", data="");' for id_ in ("hub", "n0", "n1"))
+    graph.load("".join([*nodes, *edges]))
+    graph.load("".join(f'Edge(edge_id="e{i}", weight=0.5);' for i in range(10)))
+    graph.load('del(id="hub");')
+    monkeypatch.setattr(forgetting, "PARTS_PER_TRANSACTION", 3)
+    piece, listed = forgetting.forget_next, [1]
+
+    def list_some(*arguments: Any) -> bool:
+        more = piece(*arguments)
+        on_list = "MATCH (:Forgetting {namespace: $namespace})-[:FORGETS]->(part) RETURN count(part) AS parts"
+        listed.append(arguments[0].transaction.run(Query(on_list, {"namespace": graph.namespace}))[0]["parts"])
+        return more
+
+    def killed_between(*arguments: Any) -> bool:
+        if len(listed) % 2:
+            listed.append(listed[-1])
+            raise KeyboardInterrupt
+        return list_some(*arguments)
+
+    monkeypatch.setattr(forgetting, "forget_next", killed_between)
+    for _ in range(8):
+        with pytest.raises(KeyboardInterrupt):
+            graph.forget("hub")
+    monkeypatch.setattr(forgetting, "forget_next", list_some)
+    assert graph.forget("hub").went == {"former states": 21}
+    assert max(later - former for former, later in pairwise(listed[1:])) == 3
+    assert max(listed) == 21
+    assert graph.broken_invariants() == []
+    assert contents_with(graph, "hub") == []
 
 
 def test_fewer_at_a_time_are_forgotten_where_those_of_one_transaction_are_too_large(
