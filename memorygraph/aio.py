@@ -21,7 +21,7 @@ from memorygraph.errors import ConnectionError, Problem
 from memorygraph.graph.connection import Driver
 from memorygraph.limits import RunBudget
 
-PAGE_ROWS = 1000
+PAGE_ROWS = 999  # with the one that is read ahead, as many as the driver asks for at once
 MAX_THREADS = 32
 
 CLOSED = "this client was closed: nothing more can be asked through it. Connect again, or close it after its last use"
@@ -32,12 +32,15 @@ class _Stream:
 
     def __init__(self, values: Generator[Any, None, None]) -> None:
         self._values = values
+        self._ahead: list[Any] = []
         self._busy = Lock()
         self._is_given_up = False
         self.is_reading = False
 
-    def read_page(self) -> list[Any]:
-        """Read the next page; one that is not full is the last.
+    def read_page(self) -> tuple[list[Any], bool]:
+        """Read the next page, and tell whether it is the last.
+
+        That is known at once, from a value that is read ahead: the client may be closed before it is asked again.
 
         Raises:
             ConnectionError: the rest was given up, as the client was closed.
@@ -47,7 +50,9 @@ class _Stream:
                 raise ConnectionError(f"a stream was not read to its end: {CLOSED}")
             self.is_reading = True
             try:
-                return list(itertools.islice(self._values, PAGE_ROWS))
+                read = [*self._ahead, *itertools.islice(self._values, PAGE_ROWS + 1 - len(self._ahead))]
+                self._ahead = read[PAGE_ROWS:]
+                return read[:PAGE_ROWS], not self._ahead
             finally:
                 self.is_reading = False
 
@@ -103,8 +108,7 @@ class Offloaded:
         try:
             is_last = False
             while not is_last:
-                page = await self._run(stream.read_page)
-                is_last = len(page) < PAGE_ROWS
+                page, is_last = await self._run(stream.read_page)
                 for value in page:
                     yield value
         except asyncio.CancelledError:

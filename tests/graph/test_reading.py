@@ -249,6 +249,9 @@ def test_a_task_that_reads_a_stream_is_cancelled_at_once_and_its_rows_are_given_
     asyncio.run(read())
 
 
+PAGE_ROWS = 999  # of the client for asyncio, which reads one row ahead
+
+
 class Rolling(MemoryGraph):
     """A client whose stream takes a moment to be given up, and notes what was closed first."""
 
@@ -303,10 +306,10 @@ def test_a_stream_whose_client_is_closed_before_its_last_page_does_not_end_as_if
 
         async with AsyncMemoryGraph(graph) as client:
             rows = client.stream("5000")
-            first = [await anext(rows) for _ in range(1000)]  # a page
+            first = [await anext(rows) for _ in range(PAGE_ROWS)]
             reader = asyncio.create_task(read_on()) if asks_meanwhile else None
         await (reader or read_on())
-        assert len(first) == 1000
+        assert len(first) == PAGE_ROWS
 
     asyncio.run(read())
 
@@ -317,6 +320,17 @@ def test_the_last_page_of_a_stream_is_read_to_its_end_when_its_client_is_closed(
             rows = client.stream("3")
             assert await anext(rows) == {"n": 0}
         assert [row async for row in rows] == [{"n": 1}, {"n": 2}]
+
+    asyncio.run(read())
+
+
+@pytest.mark.parametrize("count", [1, 998, 999, 1000, 1001, 1998, 1999, 2000, 2997, 3000])
+def test_a_stream_whose_rows_were_all_read_ends_when_its_client_is_closed(count: int) -> None:
+    async def read() -> None:
+        async with AsyncMemoryGraph(Rolling()) as client:
+            rows = client.stream(str(count))
+            assert [await anext(rows) for _ in range(count)] == [{"n": n} for n in range(count)]
+        assert [row async for row in rows] == []
 
     asyncio.run(read())
 
