@@ -389,13 +389,12 @@ CALL (forgetting, taken) {
   }
   WITH forgetting, part, learnt
   WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(part) }
-  WITH forgetting, part, learnt LIMIT $most
-  WITH forgetting, part, collect(learnt) AS of
+  WITH forgetting, part, collect(DISTINCT learnt) AS of LIMIT $most
   MERGE (forgetting)-[listed:FORGETS]->(part)
-    ON CREATE SET listed.learnt = CASE WHEN all(each IN of WHERE each) THEN true END
-  RETURN count(*) AS added, sum(size(of)) AS found
+    ON CREATE SET listed.learnt = CASE WHEN of = [true] THEN true END
+  RETURN count(*) AS added
 }
-FOREACH (listed IN CASE WHEN found < $most THEN looked_at ELSE [] END | SET listed.spread = true)
+FOREACH (listed IN CASE WHEN added < $most THEN looked_at ELSE [] END | SET listed.spread = true)
 RETURN size(taken) AS looked_at, added, COLLECT {
   UNWIND taken AS going
   MATCH (going:Run)-[:KEPT]->(conversation:Conversation)
