@@ -391,12 +391,20 @@ CALL () {
     UNION ALL
     MATCH (alias:Alias {namespace: $namespace, name: name})-[:ALIAS_OF]->(node:Node)
     USING INDEX SEEK alias:Alias(namespace, name)
-    WHERE NOT EXISTS { MATCH (named:Node {namespace: $namespace, name: name}) WHERE NOT named:Item }
+    WHERE NOT EXISTS {
+      MATCH (named:Node {namespace: $namespace, name: name})
+      USING INDEX SEEK named:Node(namespace, name)
+      WHERE NOT named:Item
+    }
     RETURN node
     UNION ALL
     MATCH (alias:Alias {namespace: $namespace, node: name})-[:ALIAS_OF]->(node:Node)
     USING INDEX SEEK alias:Alias(namespace, node)
-    WHERE NOT EXISTS { MATCH (named:Node {namespace: $namespace, name: name}) WHERE NOT named:Item }
+    WHERE NOT EXISTS {
+      MATCH (named:Node {namespace: $namespace, name: name})
+      USING INDEX SEEK named:Node(namespace, name)
+      WHERE NOT named:Item
+    }
     RETURN node
   }
   WITH DISTINCT node
