@@ -162,7 +162,7 @@ def _forget(graph: MemoryGraph) -> None:
     queries = [
         CYPHER["forget/begin"](**kept),
         CYPHER["forget/list-target"](**listed, kind="node", id="a"),
-        CYPHER["forget/spread"](**listed, limit=1),
+        CYPHER["forget/spread"](**listed, limit=1, most=1),
         CYPHER["forget/set-counts"](**listed, properties={"went": [], "stayed": [], "learnt": True}),
         CYPHER["forget/mark-loads"](namespace=graph.namespace, revisions=[1]),
     ]

@@ -389,9 +389,9 @@ CALL (forgetting, taken) {
   }
   WITH forgetting, part, learnt
   WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(part) }
-  WITH forgetting, part, collect(DISTINCT learnt) AS of LIMIT $most
+  WITH forgetting, part, min(learnt) AS learnt LIMIT $most // true where all are
   MERGE (forgetting)-[listed:FORGETS]->(part)
-    ON CREATE SET listed.learnt = CASE WHEN of = [true] THEN true END
+    ON CREATE SET listed.learnt = CASE WHEN learnt THEN true END
   RETURN count(*) AS added
 }
 FOREACH (listed IN CASE WHEN added < $most THEN looked_at ELSE [] END | SET listed.spread = true)
