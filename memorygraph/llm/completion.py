@@ -95,7 +95,7 @@ class Completion:
         return message
 
 
-def read_json(body: bytes) -> Any:
+def parse_body(body: bytes) -> Any:
     """Read the JSON in the body of an answer; a `ModelError` says that it is none."""
     try:
         return parse_json(body)
@@ -105,7 +105,7 @@ def read_json(body: bytes) -> Any:
 
 def read_document(body: bytes) -> dict[str, Any]:
     """Read the JSON object in the body of an answer; a `ModelError` says that it is none, or an error."""
-    document = read_json(body)
+    document = parse_body(body)
     if not isinstance(document, dict):
         raise ModelError("the model endpoint's answer is not a JSON object; does its URL end in /v1?")
     if told := document.get("error"):
@@ -116,7 +116,7 @@ def read_document(body: bytes) -> dict[str, Any]:
 
 def read_models(body: bytes) -> dict[str, str]:
     """Read the owner of each model that an endpoint lists; some leave out the object around the list, or owners."""
-    listed = read_json(body)
+    listed = parse_body(body)
     models = listed if isinstance(listed, list) else read_document(body).get("data")
     if not isinstance(models, list) or not all(isinstance(model, dict) and model.get("id") for model in models):
         raise ModelError("the model endpoint's list of models is not one; does its URL end in /v1?")
