@@ -1,6 +1,7 @@
 """Drafts: files that are written beside their place until they are whole, and what killed processes leave of them.
 
-A draft is locked while it is written, so that one whose process is gone is told from one that is still written.
+A draft is locked while it is written, so that one whose process is gone is told from one that is still written. It is
+locked itself: `filelock` would leave a second file beside each, and empties the one that it locks.
 """
 
 from __future__ import annotations

@@ -66,10 +66,13 @@ def langchain_form_of(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def convert_message(message: Mapping[str, Any]) -> BaseMessage:
     """A message of the chat format as one of LangChain; calls that this cannot run are among its invalid ones."""
-    calls = message.get("tool_calls") or []
-    invalid = [call for call in calls if not is_valid_call(call)]
-    if not invalid:
+    try:
         return convert_to_messages([{"content": "", **message}])[0]
+    except _NOT_CONVERTED:
+        calls = message.get("tool_calls") or []
+        invalid = [call for call in calls if not is_valid_call(call)]
+        if not invalid:
+            raise
     valid = [call for call in calls if call not in invalid]
     [converted] = convert_to_messages([{"content": "", **message, "tool_calls": valid}])
     kept = {"invalid_tool_calls": list(map(invalid_call_of, invalid))}

@@ -242,9 +242,8 @@ def parse_bound(name: str, value: Time | None) -> datetime | None:
         at = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
         at = in_utc(at)
         if name == "until":  # the last day is often said for ever
-            at = min(at, LAST_TIME - timedelta(days=1)) + (
-                timedelta(days=1) if whole_day else timedelta(microseconds=1)
-            )
+            behind = timedelta(days=1) if whole_day else timedelta(microseconds=1)
+            at = min(at, LAST_TIME - behind) + behind
     except (ValueError, TypeError, AttributeError, OverflowError) as error:
         raise MemoryGraphError(
             f"invalid `{name}`: {str(value)!r:.60} is no time such as 2024-05-01 or 2024-05-01T13:30:00+02:00"

@@ -437,17 +437,18 @@ class Recaller:
     def index(self) -> None:
         """Have what an earlier release stored be indexed; what is stored from now on is indexed as it is stored."""
         with self._lock:  # several threads may recall at once
-            known, indexing = self._indexing, self._indexing or IndexingThread(self._namespace)
-            if known is None:
-                self._indexing = indexing
+            is_first = self._indexing is None
+            indexing = self._indexing = self._indexing or IndexingThread(self._namespace)
+            if is_first:
                 indexing.start()
-        if known is None:
+        if is_first:
             indexing.join(INDEX_SECONDS)
             if indexing.is_alive():
                 self.tell_unindexed()
         if indexing.failure is not None:
             with self._lock:
-                self._indexing = None if self._indexing is indexing else self._indexing
+                if self._indexing is indexing:
+                    self._indexing = None
             raise indexing.failure
 
     def tell_unindexed(self) -> None:

@@ -341,6 +341,7 @@ def test_an_alias_of_another_kind_leads_on_to_what_fits(graph: MemoryGraph) -> N
         ("since", "2024-05-01T13:30:00+02:00", datetime(2024, 5, 1, 11, 30, tzinfo=UTC)),
         ("until", datetime(2024, 5, 1, 8), datetime(2024, 5, 1, 8, microsecond=1, tzinfo=UTC)),
         ("until", "9999-12-31", LAST_TIME),
+        ("until", datetime(9999, 12, 31, 8), datetime(9999, 12, 31, 8, microsecond=1, tzinfo=UTC)),
     ],
 )
 def test_a_bound_is_a_time_or_a_whole_day(name: str, value: Any, bound: datetime) -> None:
