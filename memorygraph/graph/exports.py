@@ -85,26 +85,26 @@ def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge], lef
 
 
 def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses) -> Iterator[str]:
-    missing = TextSet()
-    for node in nodes:
-        arguments: dict[str, Any] = {"node_id": node.id, "name": node.name or "", "data": node.data or ""}
-        line, wrong = _declare(NodeDeclaration, arguments)
-        if wrong is not None:
-            missing.add(node.id)
-            left_out.add(f"nodes whose {wrong} is none of ContextScript", node.id)
-        yield line
-    for edge in edges:
-        arguments = {"edge_id": edge.id, "from_node": edge.from_node, "to_node": edge.to_node}
-        line, wrong = _declare(EdgeDeclaration, {**arguments, "verb": edge.verb, "weight": edge.weight})
-        # What is not given is no error of a declaration, but one of a new edge.
-        wrong = wrong or next((name for name in ("verb", "weight") if getattr(edge, name) is None), None)
-        if wrong is not None:
-            value = f" ({getattr(edge, wrong)})" if wrong in ("verb", "weight") else ""
-            left_out.add(f"edges whose {wrong} is none of ContextScript", f"{edge.id}{value}")
-        elif edge.from_node in missing or edge.to_node in missing:
-            left_out.add("edges at nodes that are left out", edge.id)
-        else:
+    with closing(TextSet()) as missing:
+        for node in nodes:
+            arguments: dict[str, Any] = {"node_id": node.id, "name": node.name or "", "data": node.data or ""}
+            line, wrong = _declare(NodeDeclaration, arguments)
+            if wrong is not None:
+                missing.add(node.id)
+                left_out.add(f"nodes whose {wrong} is none of ContextScript", node.id)
             yield line
+        for edge in edges:
+            arguments = {"edge_id": edge.id, "from_node": edge.from_node, "to_node": edge.to_node}
+            line, wrong = _declare(EdgeDeclaration, {**arguments, "verb": edge.verb, "weight": edge.weight})
+            # What is not given is no error of a declaration, but one of a new edge.
+            wrong = wrong or next((name for name in ("verb", "weight") if getattr(edge, name) is None), None)
+            if wrong is not None:
+                value = f" ({getattr(edge, wrong)})" if wrong in ("verb", "weight") else ""
+                left_out.add(f"edges whose {wrong} is none of ContextScript", f"{edge.id}{value}")
+            elif edge.from_node in missing or edge.to_node in missing:
+                left_out.add("edges at nodes that are left out", edge.id)
+            else:
+                yield line
 
 
 def _declare(statement: type[NodeDeclaration | EdgeDeclaration], arguments: dict[str, Any]) -> tuple[str, str | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,26 +25,26 @@ def test_lines_come_in_their_order_however_few_are_held(
 
 @given(TEXTS)
 def test_nodes_are_numbered_in_the_order_of_their_content(lines: list[str]) -> None:
-    nodes = NumberedNodes((f"e{index}", line, 0, None) for index, line in enumerate(lines))
-    assert list(nodes) == list(enumerate(sorted(lines), start=1))
-    assert {nodes.number(f"e{index}") for index in range(len(lines))} == {*range(1, len(lines) + 1)}
-    assert nodes.number("other") is None
-    nodes.close()
+    with closing(NumberedNodes((f"e{index}", line, 0, None) for index, line in enumerate(lines))) as nodes:
+        assert list(nodes) == list(enumerate(sorted(lines), start=1))
+        assert {nodes.number(f"e{index}") for index in range(len(lines))} == {*range(1, len(lines) + 1)}
+        assert nodes.number("other") is None
 
 
 def test_a_number_that_is_there_stays_and_others_follow() -> None:
-    nodes = NumberedNodes([("a", "z", 0, 1), ("b", "y", 0, None), ("c", "x", 0, None), ("d", "a", 0, 2)])
-    assert list(nodes) == [(1, "z"), (2, "a"), (3, "x"), (4, "y")]
+    found = [("a", "z", 0, 1), ("b", "y", 0, None), ("c", "x", 0, None), ("d", "a", 0, 2)]
+    with closing(NumberedNodes(found)) as nodes:
+        assert list(nodes) == [(1, "z"), (2, "a"), (3, "x"), (4, "y")]
 
 
 def test_nodes_of_the_same_content_are_numbered_by_their_relationships() -> None:
-    nodes = NumberedNodes([("a", "x", 3, None), ("b", "x", 10, None), ("c", "x", 0, None)])
-    assert [nodes.number(element) for element in "abc"] == [2, 3, 1]
+    with closing(NumberedNodes([("a", "x", 3, None), ("b", "x", 10, None), ("c", "x", 0, None)])) as nodes:
+        assert [nodes.number(element) for element in "abc"] == [2, 3, 1]
 
 
 @given(TEXTS, TEXTS)
 def test_a_set_has_what_was_added(added: list[str], others: list[str]) -> None:
-    texts = TextSet()
-    for text in added:
-        texts.add(text)
-    assert [text in texts for text in added + others] == [text in added for text in added + others]
+    with closing(TextSet()) as texts:
+        for text in added:
+            texts.add(text)
+        assert [text in texts for text in added + others] == [text in added for text in added + others]

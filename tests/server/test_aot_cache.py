@@ -332,7 +332,7 @@ def test_what_works_in_the_background_gives_way_in_its_session_and_to_others(nic
         command, preexec_fn=begin, start_new_session=True, capture_output=True, text=True, check=True, timeout=60
     ).stdout
     niceness_of_process, *_, niceness_of_session = said.split()
-    assert niceness_of_process == str(expected)
+    assert niceness_of_process == str(max(expected, os.nice(0)))
     if os.geteuid() == 0:  # others may change that of sessions ten times a second only, all of them together
         assert niceness_of_session in (str(server_process.NICENESS), "None")
 
