@@ -23,6 +23,11 @@ _NAMED = (
     "|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|auth[_-]?key)"
 )
 _ESCAPES = r"\\{0,15}"  # before a quote within quotes, as of a JSON text in a command: one, and more at each level
+# It ends at the first such quote that is not escaped itself, or at the first where a backslash means nothing.
+_QUOTED = (
+    r"(?P<quote>(?P<escaped>\\{1,15})?[\"'`])"
+    r"(?P<secret>[^\r\n]{4,}?(?<!\\)(?(escaped)(?:\\{4})*|(?:\\\\)*)(?=(?P=quote))|[^\r\n]{4,}?)(?P=quote)"
+)
 
 SECRET_KINDS = tuple(
     SecretKind(name, re.compile(pattern, flags))
@@ -64,7 +69,7 @@ SECRET_KINDS = tuple(
         ),
         (
             "quoted value of a name such as password, token or api_key",
-            rf"{_NAMED}\w{{0,64}}(?:{_ESCAPES}[\"'])?\s*(?:[:=]|=>|:=)\s*(?P<quote>{_ESCAPES}[\"'`])(?P<secret>[^\r\n]{{4,}}?)(?P=quote)",
+            rf"{_NAMED}\w{{0,64}}(?:{_ESCAPES}[\"'])?\s*(?:[:=]|=>|:=)\s*{_QUOTED}",
             re.IGNORECASE,
         ),
         (
@@ -79,7 +84,12 @@ SECRET_KINDS = tuple(
         ),
         (
             "option of a command such as --password",
-            rf"--{_NAMED}\w*[ =](?P<secret>[^\s\"'`$-][^\s\"'`]{{3,}})",
+            rf"--(?:\w{{1,32}}-){{0,4}}(?!tokens\b){_NAMED}\w*[ =](?P<secret>[^\s\"'`$-][^\s\"'`]{{3,}})",
+            re.IGNORECASE,
+        ),
+        (
+            "quoted option of a command such as --password",
+            rf"--(?:\w{{1,32}}-){{0,4}}(?!tokens\b){_NAMED}\w* {_QUOTED}",
             re.IGNORECASE,
         ),
     )

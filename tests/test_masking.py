@@ -41,10 +41,16 @@ SECRETS = {
     "authorization header": ["dXNlcjpwdw==", "abc123"],
     "bearer token": [LONG[:20]],
     "cookie": ["session=abc; other=def"],
-    "quoted value of a name such as password, token or api_key": ["correct horse", "p!ss 'word'"],
+    "quoted value of a name such as password, token or api_key": [
+        "correct horse",
+        "p!ss 'word'",
+        'an \\"escaped\\" one',
+        "a last \\\\",
+    ],
     "value of a variable such as DB_PASSWORD=": ["hunter2secret", "a#b~c"],
     "value of a name such as password: with letters and digits": ["hunter2secret"],
     "option of a command such as --password": ["hunter-two"],
+    "quoted option of a command such as --password": ["correct horse"],
 }
 AROUND = {
     "Slack webhook": "https://hooks.slack.com/services/{}",
@@ -57,6 +63,7 @@ AROUND = {
     "value of a variable such as DB_PASSWORD=": "export DB_PASSWORD={} && env",
     "value of a name such as password: with letters and digits": "password: {}",
     "option of a command such as --password": "mysql --password={} main",
+    "quoted option of a command such as --password": 'pg_dump --db-password "{}" main',
 }
 
 
@@ -91,6 +98,7 @@ def test_each_kind_has_an_example_here_and_a_line_in_the_reference() -> None:
         "see https://example.org:8080/path and git@github.com:ada/atlas.git",
         "the commit 3f786850e387550fdab836ed7e6dc881de23001b",
         "KEYBOARD=de and KEY=$(cat key)",
+        "model --max-tokens 4096 --tokens tokens.txt --password $PASSWORD",
         "uuid 2ff46cd5-f4e7-4724-bb20-579dae7956ea",
     ],
 )
@@ -112,6 +120,8 @@ def test_a_secret_beside_another_is_masked_too() -> None:
         (r"ssh host 'sh -c \"curl -d \\\"{\\\"token\\\": \\\"plain words\\\"}\\\"\"'", "plain words"),
         (r"{\"Authorization\": \"Basic dXNlcjpwdw==\"}", "dXNlcjpwdw=="),
         (r"{\"cookie\": \"session=abc\"}", "session=abc"),
+        (r"{\"password\": \"it is \\\"plain\\\" words\"} \"there\"", r"it is \\\"plain\\\" words"),
+        (r"password='plain\' words", "plain"),
     ],
 )
 def test_a_secret_between_escaped_quotes_is_masked(text: str, secret: str) -> None:
@@ -122,12 +132,16 @@ def test_a_secret_between_escaped_quotes_is_masked(text: str, secret: str) -> No
 # Where the time grows with the square of the length, each takes from 39 s to minutes; otherwise a second.
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(
-    "word", ["ab.", "a-", "token", "TOKEN", "token=", "token=\\", "cookie:", "sk-", "eyJ" + LONG[:8] + "-", "API_KEY"]
+    "word",
+    [
+        *("ab.", "a-", "token", "TOKEN", "token=", "token=\\", "token='\\", 'token=\\"\\\\', "cookie:", "sk-"),
+        *("eyJ" + LONG[:8] + "-", "API_KEY", "--a-"),
+    ],
 )
 def test_a_long_text_without_spaces_is_masked_in_time(word: str) -> None:
     text = word * (200_000 // len(word))
     assert mask_secrets(text + " password: hunter2secret").endswith(
-        " password: [masked: " + SECRET_KINDS[-2].name + "]"
+        " password: [masked: value of a name such as password: with letters and digits]"
     )
 
 
