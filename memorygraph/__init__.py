@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.graph.loads import LoadReport, Provenance
     from memorygraph.limits import RunLimits
+    from memorygraph.memory.recall import IndexingWarning, VectorWarning
     from memorygraph.messages.graph import MessageGraph
     from memorygraph.messages.message import Message
     from memorygraph.messages.record import Recorded
@@ -57,6 +58,7 @@ __all__ = [
     "Edge",
     "EmbeddedServer",
     "Hit",
+    "IndexingWarning",
     "LoadReport",
     "MemoryGraph",
     "MemoryGraphError",
@@ -79,6 +81,7 @@ __all__ = [
     "ScriptError",
     "Snapshot",
     "UnencryptedWarning",
+    "VectorWarning",
     "convo_graph",
     "execute_convo_graph",
 ]
@@ -93,6 +96,7 @@ _HOMES = {
     "memorygraph.graph.history": ("Change", "Revision", "Snapshot"),
     "memorygraph.graph.loads": ("LoadReport", "Provenance"),
     "memorygraph.limits": ("RunLimits",),
+    "memorygraph.memory.recall": ("IndexingWarning", "VectorWarning"),
     "memorygraph.messages.graph": ("MessageGraph",),
     "memorygraph.messages.message": ("Message",),
     "memorygraph.messages.record": ("Recorded",),

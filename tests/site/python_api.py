@@ -5,10 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from functools import cached_property
+from pathlib import Path
+
+import griffe
 
 import memorygraph
 from memorygraph import MemoryGraph
 
+ROOT = Path(__file__).parents[2]
 INTRODUCTION = """\
 # Python
 
@@ -54,6 +58,20 @@ asyncio.run(main())
 """
 
 WARNINGS = "Warnings"
+RETURNED = """\
+## What methods return
+
+The classes that the methods above return, and those that are in them.
+"""
+INTERNAL = (
+    "memorygraph.aio.",
+    "memorygraph.languages.",
+    "memorygraph.graph.connection.",
+    "memorygraph.graph.namespace.Namespace.",
+    "memorygraph.server.aot_cache.",
+)
+"""What methods return for the package itself, what stands on the page for asyncio, and parsed programs."""
+
 GROUPS = {
     "The client": ("MemoryGraph",),
     "Conversations": ("MessageGraph", "Message", "Recorded"),
@@ -76,7 +94,7 @@ def page() -> str:
         sections += [
             f"### `mg.{facet}`\n\n::: {home}\n    options:\n      heading_level: 4\n" for facet, home in facets()
         ] * (title == "The client")
-    return "\n".join(sections)
+    return "\n".join([*sections, RETURNED, *(f"::: {home}\n" for home in sorted(find_returned()))])
 
 
 def async_page() -> str:
@@ -92,6 +110,31 @@ def facets() -> Iterator[tuple[str, str]]:
             made = inspect.get_annotations(member.func)["return"]
             [home] = [line for line in inspect.getsource(member.func).splitlines() if "import" in line]
             yield name, f"{home.split()[1]}.{made}"
+
+
+def find_returned() -> set[str]:
+    """The classes that methods on the page return, or that fields on it are, and so on from these."""
+    package = griffe.load(memorygraph.__name__, search_paths=[ROOT])
+    shown = {*(_home(name) for name in memorygraph.__all__), *(home for _, home in facets())}
+    found: set[str] = set()
+    left = list(shown)
+    while left:
+        for member in package[_below_package(left.pop())].members.values():
+            said = member.returns if member.is_function else member.annotation if member.is_attribute else None
+            if member.is_private or not isinstance(said, griffe.Expr):
+                continue
+            homes = {part.canonical_path for part in said.iterate() if isinstance(part, griffe.ExprName)}
+            of_package = {
+                home for home in homes if home.startswith("memorygraph.") and not f"{home}.".startswith(INTERNAL)
+            }
+            new = {home for home in of_package - shown - found if package[_below_package(home)].is_class}
+            found |= new
+            left += new
+    return found
+
+
+def _below_package(home: str) -> str:
+    return home.removeprefix("memorygraph.")
 
 
 def _home(name: str) -> str:
