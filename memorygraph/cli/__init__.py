@@ -44,8 +44,8 @@ _COMMANDS = {
     "revisions": ("graph", "list the loads of the namespace"),
     "undo": ("graph", "take back what a load did"),
     "purge": ("graph", "forget what was deleted or changed, or what has expired"),
-    "import": ("serve", "bring along a bundle, or the memory of the reference MCP server"),
-    "adopt": ("serve", "bring along what mcp-neo4j-memory keeps here"),
+    "import": ("serve", "bring along a bundle, or the memory of another server or framework"),
+    "adopt": ("serve", "bring along what mcp-neo4j-memory or Graphiti keeps here"),
     "serve": ("serve", "serve the memory to MCP clients"),
     "proxy": ("proxy", "record the model calls of any program"),
     "hook": ("hook", "remember for a command-line agent"),
@@ -146,8 +146,9 @@ class _LazyGroup(click.Group):
 def cli(ctx: click.Context, /, **options: str | None) -> None:
     """A knowledge graph as memory for language-model agents, kept in Neo4j.
 
-    Exit codes: 0 done, 1 the script or the request is invalid or refused and nothing was changed, 2 wrong
-    usage, 3 Neo4j cannot be reached or started, 4 the model endpoint failed, 130 stopped by Ctrl-C.
+    Exit codes: 0 done, 1 the script or the request is invalid or refused and nothing was changed (but by a run, or by
+    files and batches before it), or a check found something, 2 wrong usage, 3 Neo4j cannot be reached or started, 4
+    the model endpoint failed, 130 stopped by Ctrl-C, 143 by SIGTERM.
     """
     with explaining_stop(lambda _: NOTHING_DONE):
         from memorygraph.graph.bad_elements import hear_bad_elements

@@ -116,7 +116,7 @@ class ShownMemory:
             found = None if wish in problems else self._find_problem(statement, stored)
             if found is not None:
                 text, code = found
-                span = program.argument_span(statement, declared_argument(statement))
+                span = program.argument_span(statement, statement.id_argument())
                 problems[wish] = program.source.problem(text, code, span)
         return problems
 
@@ -334,17 +334,7 @@ def print_element(element: Element) -> str:
 
 def wish_of(statement: GraphStatement) -> Wish:
     """The id that a statement declares or deletes."""
-    return Wish(getattr(statement, declared_argument(statement)), isinstance(statement, Deletion))
-
-
-def declared_argument(statement: GraphStatement) -> str:
-    """The argument that holds the id which a statement declares or deletes."""
-    match statement:
-        case NodeDeclaration():
-            return "node_id"
-        case EdgeDeclaration():
-            return "edge_id"
-    return "id"
+    return Wish(getattr(statement, statement.id_argument()), isinstance(statement, Deletion))
 
 
 def repeats(statement: GraphStatement, element: Element | None) -> bool:
@@ -353,5 +343,5 @@ def repeats(statement: GraphStatement, element: Element | None) -> bool:
     if element is None or kinds.get(type(statement)) is not type(element):
         return False
     stored = element.as_dict()
-    own_id = declared_argument(statement)
+    own_id = statement.id_argument()
     return all(stored[name] == value for name, value in statement.given().items() if name != own_id)

@@ -106,7 +106,8 @@ def run_body(cell: str, graph: MemoryGraph) -> str:
 
 def test_the_reference_of_agentscript_has_every_tool_and_memory_with_its_methods() -> None:
     imports = [
-        (CODE.findall(row[0]), CODE.findall(row[1]), set(CODE.findall(row[2]))) for row in rows("agentscript", 3)
+        (CODE.findall(row[0]), CODE.findall(row[1]), set(re.findall(r"`(\w+)\(", row[2])))
+        for row in rows("agentscript", 3)
     ]
     for scheme, kind in _KINDS.items():
         [methods] = [

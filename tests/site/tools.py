@@ -20,6 +20,7 @@ import mcp
 from memorygraph import MemoryGraph
 from memorygraph.languages import parse
 from memorygraph.mcp_server import build_server, choose_tools
+from memorygraph.mcp_server.resources import PROMPTS, RESOURCES
 from memorygraph.mcp_server.tools import GROUPS, Tool
 from tests.mcp_server.clients import run, text_of
 from tests.shared_neo4j import new_namespace
@@ -96,6 +97,18 @@ def page(answers: Mapping[str, str]) -> str:
     for group, about in GROUPS.items():
         sections.append(f"## {group}\n\n{about[0].upper()}{about[1:]}.\n")
         sections += [_section(tool, answers[tool.name]) for tool in tools.values() if tool.group == group]
+    resources = [(f"`{each.uri}`", each.description) for each in RESOURCES]
+    prompts = [
+        (f"`{name}`", f"{each.description}. `{each.argument}`: {each.meaning[0].lower()}{each.meaning[1:]}")
+        for name, each in PROMPTS.items()
+    ]
+    sections.append(
+        "## Resources\n\nWhat a client can read without a tool.\n\n" + table(("URI", "What it is"), resources)
+    )
+    sections.append(
+        "## Prompts\n\nWhat a user of a client can choose, each with one argument.\n\n"
+        + table(("Prompt", "What it asks the model for"), prompts)
+    )
     return "\n".join(sections)
 
 

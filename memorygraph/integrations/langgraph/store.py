@@ -38,7 +38,7 @@ class MemoryGraphStore(BaseStore):
     back, and a bundle has it. The writes of one `batch` are one transaction and one revision, after its reads.
 
     A search without a `query` has items in the order of their namespaces and keys. One with a `query` has those that
-    recall would find, best first, with a score: by their words, and with MEMORYGRAPH_EMBEDDING_MODEL by their meaning.
+    fit it, best first, with a score: by their words, and with MEMORYGRAPH_EMBEDDING_MODEL by their meaning.
     What counts is each text and number of the value and the key; with `index=["title"]` of `put` only what these paths
     lead to; with `index=False` the item is found without a query only.
 

@@ -69,6 +69,11 @@ class GraphStatement(BaseModel):
         """The names of the arguments that a statement of this class takes."""
         return tuple(name for name in cls.model_fields if name != "span")
 
+    @classmethod
+    def id_argument(cls) -> str:
+        """The argument that holds the id which a statement declares or deletes: the first."""
+        return cls.arguments()[0]
+
     def given(self) -> dict[str, Any]:
         """The arguments that were given, by name."""
         values = self.__dict__  # three times as fast as getattr
