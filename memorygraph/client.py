@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, RestartNeededError, Source
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, RestartNeededError
 from memorygraph.graph import bundles, elements, exports
 from memorygraph.graph.aliases import find_merged
 from memorygraph.graph.batches import delete_in_batches, load_batches
@@ -44,7 +44,7 @@ from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
 from memorygraph.home import chosen_namespace, is_own_home, remove_pages
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
-from memorygraph.languages.contextscript import ContextScriptProgram, Deletion
+from memorygraph.languages.contextscript import ContextScriptProgram
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
@@ -720,7 +720,7 @@ class MemoryGraph:
         goes on.
 
         Raises:
-            NotFoundError: there is no such id.
+            NotFoundError: there is no such id, or none any more.
             ConflictError: a node and an edge have this id, which raw Cypher can make.
             TooLargeError: it is too large for one transaction; nothing was changed.
         """
@@ -729,7 +729,7 @@ class MemoryGraph:
         deleted = self.element(identifier)
         if isinstance(deleted, Node) and batch is not None:
             return delete_in_batches(self._loader, deleted.id, batch)
-        return self._loader.load(ContextScriptProgram(Source(""), (Deletion(id=deleted.id),)))
+        return self._loader.delete([deleted.id])
 
     def duplicates(self, limit: int = 100) -> list[Duplicates]:
         """Entities that are likely one, the likeliest first: by their names, by one edit, and by equal neighbours.

@@ -94,12 +94,8 @@ DETACH DELETE load
 RETURN count(load) AS deleted;
 
 // name: drop-namespace-records
-// Delete the namespace itself, its checkpoints, and the loads that are left. Parameters: namespace.
+// Delete the namespace itself and its checkpoints. Parameters: namespace.
 MATCH (namespace:Namespace {name: $namespace})
-CALL () {
-  MATCH (load:Load {namespace: $namespace}) WHERE load.id IS NOT NULL
-  DETACH DELETE load
-}
 CALL () {
   MATCH (checkpoint:Checkpoint {namespace: $namespace}) WHERE checkpoint.program IS NOT NULL
   DETACH DELETE checkpoint

@@ -212,6 +212,32 @@ RETURN 'aliases: what merged entities were called' AS what,
          RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
        } AS examples
 UNION ALL
+RETURN 'nodes whose id is no text, or an empty one' AS what,
+       COUNT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND NOT coalesce(node.id > '', false)
+       } AS count,
+       COLLECT {
+         MATCH (node:Node {namespace: $namespace})
+         USING INDEX SEEK node:Node(namespace, id)
+         WHERE node.id IS NOT NULL AND NOT coalesce(node.id > '', false)
+         RETURN toStringOrNull(node.id) ORDER BY node.namespace, node.id LIMIT $limit
+       } AS examples
+UNION ALL
+RETURN 'edges whose id is no text, or an empty one' AS what,
+       COUNT {
+         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+         USING INDEX SEEK edge:EDGE(namespace, id)
+         WHERE edge.id IS NOT NULL AND NOT coalesce(edge.id > '', false)
+       } AS count,
+       COLLECT {
+         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+         USING INDEX SEEK edge:EDGE(namespace, id)
+         WHERE edge.id IS NOT NULL AND NOT coalesce(edge.id > '', false)
+         RETURN toStringOrNull(edge.id) ORDER BY edge.namespace, edge.id LIMIT $limit
+       } AS examples
+UNION ALL
 RETURN 'times at which nodes expire' AS what,
        COUNT {
          MATCH (node:Node {namespace: $namespace})

@@ -103,7 +103,7 @@ def query_command(
 def show_command(graph: MemoryGraph, *, identifier: str, moment: int | datetime | None) -> None:
     """Show the node or the edge with this id, as it is or as it was, and by which address PETE names a node.
 
-    ID can be an address, too: memory:N. A node that has no address yet gets one.
+    Without --at, ID can be an address, too: memory:N. A node that has no address yet gets one.
     """
     element = (graph if moment is None else as_of(graph, moment)).element(identifier)
     kind = type(element).__name__.lower()

@@ -127,9 +127,9 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
 
     def explain_unfinished(error: MemoryGraphError) -> output.UnfinishedError:
         unknown = isinstance(error, ConnectionError) and error.outcome_unknown
-        kept = error.stored_statements if isinstance(error, ScriptError) else done if batched else 0
-        stays = describe_all_stored(loads, reports, None if unknown else kept, batched=batched)
-        return output.UnfinishedError(error, stays, reports)
+        kept = None if unknown else error.stored_statements if isinstance(error, ScriptError) else done * batched
+        stays = describe_all_stored(loads, reports, kept, batched=batched)
+        return output.UnfinishedError(error, stays, reports, kept)
 
     for load in loads:
         before, done = None, 0
@@ -142,7 +142,9 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
                 report = load.store(progress=advance, **more)
             reports.append(report)
         except MemoryGraphError as error:
-            if not reports or isinstance(error, Interrupted):
+            # An error of a script says itself up to where its batches are stored.
+            is_told = not reports and (isinstance(error, ScriptError) or not (batched and done))
+            if is_told or isinstance(error, Interrupted):
                 raise
             raise explain_unfinished(error) from error
     return reports

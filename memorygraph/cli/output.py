@@ -225,10 +225,13 @@ class FilesError(MemoryGraphError):
 
 
 class UnfinishedError(MemoryGraphError):
-    """What is wrong with one of several files, while those before it are stored; `stays` says so."""
+    """What is wrong with a file, while those before it, or statements of its own, are stored: `stays` says so."""
 
-    def __init__(self, error: MemoryGraphError, stays: str, reports: Sequence[LoadReport]) -> None:
+    def __init__(
+        self, error: MemoryGraphError, stays: str, reports: Sequence[LoadReport], stored_statements: int | None
+    ) -> None:
         self.error = error
+        self.stored_statements = stored_statements
         mend = "mend it and " if isinstance(error, ScriptError) else ""
         self.stays = f"{stays}; {mend}{AGAIN}: what is stored already stays as it is"
         self.reports = reports
@@ -274,10 +277,15 @@ def say_problem(error: MemoryGraphError, stays: str | None) -> None:
 
 
 def error_document(error: MemoryGraphError) -> dict[str, Any]:
-    """An error as the document that `--json` prints: `stored` has the reports of what was stored before it."""
+    """An error as the document that `--json` prints, with what was stored before it.
+
+    `stored` has the reports of files, `stored_statements` how many statements of the file of the error are in batches.
+    """
     document: dict[str, Any] = {"errors": error_records(error)}
     if isinstance(error, UnfinishedError):
         document["stored"] = [report.as_dict() for report in error.reports]
+    if statements := error.stored_statements if isinstance(error, ScriptError | UnfinishedError) else None:
+        document["stored_statements"] = statements
     return document
 
 

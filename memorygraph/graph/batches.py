@@ -14,20 +14,20 @@ import shlex
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
 from memorygraph.collection import without_collection
 from memorygraph.compiler import NewElements, find_problems
-from memorygraph.errors import MAX_PROBLEMS, Problem, ScriptError, Source, TooLargeError
+from memorygraph.errors import MAX_PROBLEMS, NotFoundError, Problem, ScriptError, TooLargeError
 from memorygraph.graph.connection import WRITE_SECONDS
 from memorygraph.graph.elements import find_node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
 from memorygraph.graph.namespace import work_through
 from memorygraph.graph.writes import COUNTS
-from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, print_statement
+from memorygraph.languages.contextscript import ContextScriptProgram, print_statement
 
 
 def load_batches(
@@ -89,13 +89,13 @@ def delete_in_batches(loader: Loader, identifier: str, batch: int) -> LoadReport
 
     def delete(ids: Iterable[str]) -> None:
         nonlocal report
-        program = ContextScriptProgram(Source(""), tuple(Deletion(id=each) for each in ids))
-        report = add_reports(report, loader.load(program))
+        report = add_reports(report, loader.delete(ids))
 
     def delete_some(find: str, limit: int) -> int:
         parts = loader.namespace.read(find, ids=[identifier], limit=limit, seconds=WRITE_SECONDS)
         if parts:
-            delete(part["id"] for part in parts)
+            with suppress(NotFoundError):  # another writer has deleted some of them: the others are found again
+                delete(part["id"] for part in parts)
         return len(parts)
 
     # What hangs on the node itself is found at once, however much it is; what is left goes with a thought.

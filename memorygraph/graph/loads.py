@@ -27,7 +27,7 @@ from memorygraph.compiler import (
     declares_each_once,
     mentioned,
 )
-from memorygraph.errors import MAX_PROBLEMS, ConflictError, Problem, ScriptError
+from memorygraph.errors import MAX_PROBLEMS, ConflictError, NotFoundError, Problem, ScriptError, Source
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.sizes import (
@@ -332,6 +332,18 @@ class Loader:
             raise ScriptError(self.explain(program, ids, compiled))
         return list(compiled.queries)
 
+    def delete(self, ids: Iterable[str]) -> LoadReport:
+        """Delete nodes and edges in one transaction, by ids that were read: raw Cypher makes longer ones than a script.
+
+        Raises:
+            NotFoundError: another writer has deleted one of them meanwhile; nothing was changed.
+        """
+        deletions = tuple(Deletion.model_construct(id=each) for each in ids)
+        try:
+            return self.load(ContextScriptProgram(Source(""), deletions))
+        except ScriptError as error:
+            raise NotFoundError("; ".join(problem.message for problem in error.problems)) from error
+
     def compile(self, program: ContextScriptProgram, stored: Stored, *, suggest: bool = False) -> Compiled:
         """Compile a program for this namespace, on what is stored of its ids."""
         namespace, token = self.namespace.name, self.namespace.token
@@ -417,7 +429,9 @@ def refuse_lost(
             [row] = transaction.run("load/stored-elements", ids=sorted(used))
             found = find_stored(row)
             if lost := used - found.nodes - found.edges.keys():
-                raise ScriptError([describe_lost(program, identifier) for identifier in sorted(lost)[:MAX_PROBLEMS]])
+                # The stored end of an edge, which the program may not mention, is lost together with the edge.
+                told = sorted(lost.intersection(mentioned(program)))[:MAX_PROBLEMS]
+                raise ScriptError([describe_lost(program, identifier) for identifier in told])
         yield query
         has_deleted = has_deleted or query.text == deletion
 

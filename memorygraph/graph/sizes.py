@@ -242,7 +242,8 @@ def find_passed_limit(namespace: Namespace, size: int) -> int | None:
 
 def describe_lack(size: int, limit: int) -> str:
     """Say how much larger a change is than a transaction may be."""
-    return f"more than one transaction has room for (some {size >> 20} MiB of {limit >> 20}), and nothing was changed"
+    taken = f"some {size >> 20} MiB of {limit >> 20}"
+    return f"more than one transaction has room for ({taken}), and nothing was changed by it"
 
 
 def find_batch(program: ContextScriptProgram, elements: int, texts: int, limit: int) -> int:

@@ -31,6 +31,8 @@ from memorygraph.scripts import read_script
 _KINDS: dict[Any, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
 # Of what `read/beyond-nodes-and-edges` counts, what no entity, observation or relation says.
 _NO_ENTITIES = (
+    "nodes whose id is no text, or an empty one",
+    "edges whose id is no text, or an empty one",
     "aliases: what merged entities were called",
     "times at which nodes expire",
     "conversations",

@@ -27,6 +27,7 @@ from memorygraph.cli.completion import VARIABLE
 from memorygraph.cli.graph import parameter
 from memorygraph.cli.output import print_table
 from memorygraph.cli.programs import parse_json_argument
+from memorygraph.graph import loads, sizes
 from tests.conftest import EXAMPLES, RUN_FOLDER
 from tests.examples import profile
 
@@ -253,6 +254,24 @@ def test_where_the_graph_refuses_a_file_it_is_said_what_of_the_others_is_stored(
     assert [each["file"] for each in failed["errors"]] == [second]
     assert [each["file"] for each in failed["stored"]] == [first]
     assert memorygraph("load", second, first, *option).stderr.endswith("1 error; nothing was changed\n")
+
+
+def test_where_a_batch_is_too_large_it_is_said_what_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loads, "MIN_LARGE_STATEMENTS", 1)
+    monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: 2 * sizes.NEW_EDGE_BYTES - 1)
+    nodes = "".join(f'Node(node_id="n{i}", name="N", data="");\n' for i in range(4))
+    edges = "".join(f'Edge(edge_id="e{i}", from_node="n0", to_node="n{i}", verb="v", weight=1);\n' for i in range(4))
+    file = _write(tmp_path, nodes + edges)
+    refused = memorygraph("load", file, "--batch", "2")
+    assert refused.returncode == 1
+    assert "and nothing was changed by it: `load --batch 1` stores them in parts\n" in refused.stderr
+    assert refused.stderr.endswith(
+        f"of {file} the batches up to statement 4 are stored; "
+        "run the same command again: what is stored already stays as it is\n"
+    )
+    failed = document("load", file, "--batch", "2", code=1)
+    assert (failed["stored_statements"], failed["stored"], len(failed["errors"])) == (4, [], 1)
+    assert document("load", file, "--batch", "1")["resumed_after"] == 4
 
 
 def test_a_dry_run_tries_each_file_after_those_before_it(tmp_path: Path) -> None:

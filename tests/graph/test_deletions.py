@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from itertools import product
 from typing import Any
@@ -13,9 +13,10 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph, MemoryGraphError, Provenance
 from memorygraph.cli import cli
-from memorygraph.errors import ConflictError, ScriptError
+from memorygraph.errors import ConflictError, NotFoundError, ScriptError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
+from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.languages import parse
 from memorygraph.languages.contextscript import ContextScriptProgram
 from memorygraph.memory.shown import read_stored
@@ -236,14 +237,19 @@ def test_a_program_that_uses_an_observation_after_it_deletes_its_entity_is_refus
 
 def test_a_program_that_uses_what_went_with_a_thought_is_refused(graph: MemoryGraph) -> None:
     graph.load(FIRST.replace("}\n", "context inner(&anna) { &anna likes &anna. } }\n"), "pete")
-    before = contents(graph)
     [context] = [each for each in graph.thoughts() if each.name == "first"]
-    inner = next(id_ for id_, row in before.items() if row["properties"].get("name") == "inner")
+    inner = next(id_ for id_, row in contents(graph).items() if row["properties"].get("name") == "inner")
+    graph.load(
+        'Node(node_id="other", name="", data=""); Node(node_id="third", name="", data="");'
+        f'Edge(edge_id="moved", from_node="{inner}", to_node="other", verb="v", weight=1);'
+    )
+    before = contents(graph)
     fact = next(id_ for id_ in before if id_.startswith("fact-"))
     deletion = f'del(id="memory-{context.address}"); '
     for used, code in (
         (f'Node(node_id="{inner}", data="x");', "unknown-node"),
         (f'Edge(edge_id="{fact}", weight=0.5);', "unknown-id"),
+        ('Edge(edge_id="moved", to_node="third");', "unknown-id"),
     ):
         with pytest.raises(ScriptError) as refused:
             graph.load(deletion + used)
@@ -359,6 +365,40 @@ def test_what_goes_with_a_node_goes_in_batches_too_and_comes_back(
     for revision in range(parts.revision, first, -1):
         graph.undo(revision)
     assert contents(graph) == before
+
+
+def test_a_deletion_in_batches_goes_on_past_what_another_writer_deletes_meanwhile(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = (f'Edge(edge_id="e{n}", from_node="hub", to_node="other", verb="v", weight=1);' for n in range(7))
+    graph.load(f'Node(node_id="hub", name="", data=""); Node(node_id="other", name="", data=""); {"".join(edges)}')
+    delete = Loader.delete
+
+    def delete_after_another(loader: Loader, ids: Iterable[str]) -> LoadReport:
+        monkeypatch.setattr(Loader, "delete", delete)
+        first, *rest = ids
+        graph.delete(first)
+        return loader.delete([first, *rest])
+
+    monkeypatch.setattr(Loader, "delete", delete_after_another)
+    assert graph.delete("hub", batch=3).edges_deleted == 6
+    graph.load('Node(node_id="hub", name="", data="");')
+    monkeypatch.setattr(Loader, "delete", delete_after_another)
+    with pytest.raises(NotFoundError, match="`hub` is no known id"):
+        graph.delete("hub")
+    assert [node["id"] for node in graph.query("MATCH (n:Node {namespace: $namespace}) RETURN n.id AS id")] == ["other"]
+
+
+def test_what_raw_cypher_gave_a_longer_id_than_scripts_have_can_be_deleted(graph: MemoryGraph) -> None:
+    create = "CREATE (a:Node {namespace: $namespace, id: $id, name: '', data: ''}) CREATE (a)-[:EDGE $edge]->(a)"
+    node, edge = "n" * 600, "e" * 600
+    values = {"namespace": graph.namespace, "id": edge, "verb": "v", "weight": 1.0}
+    for batch in (None, 1):
+        graph.query(create, {"id": node, "edge": values}, write=True)
+        deleted = graph.delete(node, batch=batch)
+        assert (deleted.nodes_deleted, deleted.edges_deleted) == (1, 1)
+    graph.query(create, {"id": node, "edge": values}, write=True)
+    assert graph.delete(edge).edges_deleted == 1
 
 
 def test_a_batch_of_deletions_holds_an_edge_at_least(graph: MemoryGraph) -> None:

@@ -384,7 +384,7 @@ def test_what_surely_takes_more_than_a_transaction_has_is_refused_before_anythin
     if bytes_taken:
         monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: bytes_taken - 1)
         written: list[int] = []
-        with pytest.raises(TooLargeError, match=r"nothing was changed: `(load|delete n[12]) --batch \d+`"):
+        with pytest.raises(TooLargeError, match=r"nothing was changed by it: `(load|delete n[12]) --batch \d+`"):
             graph.load(program, progress=written.append)
         assert (written, _graph_of(graph)) == ([], before)
     monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: bytes_taken)
@@ -399,14 +399,16 @@ def test_few_statements_that_delete_nodes_with_many_edges_are_refused_before_any
     before = _graph_of(graph)
     monkeypatch.setattr(loads, "MIN_LARGE_PARTS", 10)
     monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: 9 * sizes.DELETED_EDGE_BYTES)
-    too_large = r"with `n1` \(N1\) go 11 edges, .* nothing was changed: `delete n1 --batch 2` deletes it in parts"
+    too_large = r"with `n1` \(N1\) go 11 edges, .* nothing was changed by it: `delete n1 --batch 2` deletes it in parts"
     for program in ('del(id="n1");', 'del(id="n5"); del(id="n1");'):
         with pytest.raises(TooLargeError, match=too_large):
             graph.load(program)
     with pytest.raises(TooLargeError, match=too_large):
         graph.delete("n1")
     monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: 15 * sizes.DELETED_EDGE_BYTES)
-    with pytest.raises(TooLargeError, match=r"these 2 statements .* nothing was changed: `load --batch 1` stores them"):
+    with pytest.raises(
+        TooLargeError, match=r"these 2 statements .* nothing was changed by it: `load --batch 1` stores them"
+    ):
         graph.load('del(id="n0"); del(id="n1");')
     assert _graph_of(graph) == before
     assert graph.delete("n1", batch=5).edges_deleted == 11

@@ -149,6 +149,20 @@ def test_an_export_says_what_contextscript_cannot_say_and_which_format_can(graph
     assert [line["verb"] for line in lines if line["type"] == "edge"] == ["works at"]
 
 
+@pytest.mark.parametrize("form", ["contextscript", "jsonl", "graphml"])
+def test_an_export_counts_what_has_an_id_that_is_no_text(graph: MemoryGraph, form: str) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    create = (
+        "MATCH (a:Node {namespace: $namespace, id: 'a'}) CREATE (a)-[:EDGE {namespace: $namespace, id: ''}]->(a) "
+        "CREATE (:Node {namespace: $namespace, id: 7, name: '', data: ''})"
+    )
+    graph.query(create, write=True)
+    assert graph.export_to(io.StringIO(), form).lines() == [
+        "nodes whose id is no text, or an empty one: 1 (`7`)",
+        "edges whose id is no text, or an empty one: 1 (``)",
+    ]
+
+
 @pytest.mark.slow
 def test_a_stream_holds_no_more_than_a_page_of_its_rows(apollo: MemoryGraph) -> None:
     cypher = "UNWIND range(1, $last) AS number RETURN number, $text + number AS text"

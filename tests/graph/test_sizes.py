@@ -41,18 +41,18 @@ def delete_relations(graph: MemoryGraph) -> None:
 WAYS: dict[str, tuple[Callable[[MemoryGraph], object], str, int]] = {
     "entities": (
         lambda graph: graph.entities.delete(["A hub"]),
-        r"with `entity-\w+` \(A hub\) go 12 edges, .*, and nothing was changed: "
+        r"with `entity-\w+` \(A hub\) go 12 edges, .*, and nothing was changed by it: "
         r"`delete entity-\w+ --batch 3` deletes it in parts",
         sizes.DELETED_NODE_BYTES,
     ),
     "relations": (
         delete_relations,
-        "with this go 12 edges, .*, and nothing was changed: delete fewer at a time",
+        "with this go 12 edges, .*, and nothing was changed by it: delete fewer at a time",
         0,
     ),
     "merge": (
         lambda graph: graph.merge("A hub", "Other"),
-        r"with `entity-\w+` \(A hub\) go its 12 edges, .*, and nothing was changed. Merge the entity that has fewer .* "
+        r"with `entity-\w+` \(A hub\) go its 12 edges, .*, and nothing was changed by it. Merge the entity that has .* "
         "`load --batch 5` stores them in parts",
         0,
     ),
@@ -190,7 +190,7 @@ def test_an_undo_of_too_much_is_refused_before_anything_is_written(
     before = everything(graph)
     monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
     limit_memory(monkeypatch, size - 1)
-    with pytest.raises(TooLargeError, match=f"undoing revision 2 changes .*, and nothing was changed.* {told}"):
+    with pytest.raises(TooLargeError, match=f"undoing revision 2 changes .*, and nothing was changed by it.* {told}"):
         graph.undo(2)
     assert everything(graph) == before
     limit_memory(monkeypatch, size)
@@ -243,7 +243,9 @@ def test_texts_that_one_transaction_has_no_room_for_are_refused_before_anything_
     texts = [letter * 1000 for letter in "abc"]
     before = everything(graph)
     limit_memory(monkeypatch, 3000 * sizes.TEXT_BYTE_BYTES - 1)
-    with pytest.raises(TooLargeError, match="and nothing was changed: store fewer at a time, or a long text in parts"):
+    with pytest.raises(
+        TooLargeError, match="and nothing was changed by it: store fewer at a time, or a long text in parts"
+    ):
         write(graph, texts)
     assert everything(graph) == before
     limit_memory(monkeypatch, 3000 * sizes.TEXT_BYTE_BYTES + 3 * len("{}") * sizes.KEPT_CHARACTER_BYTES)
@@ -269,7 +271,9 @@ def test_messages_that_one_transaction_has_no_room_for_are_refused_before_anythi
     monkeypatch.setattr(sizes, "MIN_LARGE_BYTES", 0)
     before = everything(graph)
     limit_memory(monkeypatch, size + 3 * sizes.NEW_NODE_BYTES)
-    with pytest.raises(TooLargeError, match="and nothing was changed: store fewer at a time, or a long text in parts"):
+    with pytest.raises(
+        TooLargeError, match="and nothing was changed by it: store fewer at a time, or a long text in parts"
+    ):
         write(graph, texts)
     assert everything(graph) == before
     limit_memory(monkeypatch, 3 * size + 100 * sizes.NEW_NODE_BYTES)

@@ -261,8 +261,8 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
             "on the machine of this server `memorygraph -n people messages verify` names it",
         ),
         (
-            "and nothing was changed: `delete 'a hub' --batch 30000` deletes it in parts",
-            "and nothing was changed: delete its edges first, at most 30000 at a time",
+            "and nothing was changed by it: `delete 'a hub' --batch 30000` deletes it in parts",
+            "and nothing was changed by it: delete its edges first, at most 30000 at a time",
         ),
         (
             "Without a dry run it is forgotten in parts, which have room: `--yes` does not ask",

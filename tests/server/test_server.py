@@ -508,10 +508,12 @@ def test_what_is_too_large_for_one_transaction_says_what_helps_and_that_does(
                     for n in range(HUB_EDGES)
                 )
             )
-            with pytest.raises(TooLargeError, match=r"nothing was changed: `load --batch \d+` stores them in parts"):
+            with pytest.raises(
+                TooLargeError, match=r"nothing was changed by it: `load --batch \d+` stores them in parts"
+            ):
                 graph.load_file(tmp_path / "hub.ctx")
             graph.load_file(tmp_path / "hub.ctx", batch=1000)
-            with pytest.raises(TooLargeError, match=r"nothing was changed: `delete hub --batch \d+` deletes it"):
+            with pytest.raises(TooLargeError, match=r"nothing was changed by it: `delete hub --batch \d+` deletes it"):
                 graph.delete("hub")
             assert graph.node("hub").id == "hub"
             report = graph.delete("hub", batch=1000)
