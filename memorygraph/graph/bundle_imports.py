@@ -13,7 +13,6 @@ from typing import Any, TextIO
 from memorygraph.errors import ConflictError, MemoryGraphError
 from memorygraph.graph.bundle_reader import BundleReader
 from memorygraph.graph.bundles import (
-    IMPORT_PREFIX,
     KEYLESS,
     KINDS,
     BundleNode,
@@ -23,7 +22,7 @@ from memorygraph.graph.bundles import (
     UnfinishedImport,
     write_bundle,
 )
-from memorygraph.graph.exports import ALL_SECONDS
+from memorygraph.graph.exports import ALL_SECONDS, IMPORT_PREFIX
 from memorygraph.graph.migrations import DATA_MIGRATIONS, PASSAGES_MIGRATION
 from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction, Row
 from memorygraph.graph.typed_json import UnreadTime

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TextIO
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.disk_sort import NumberedNodes, sort_lines
-from memorygraph.graph.exports import ALL_SECONDS, MAX_TRIES
+from memorygraph.graph.exports import ALL_SECONDS, IMPORT_PREFIX, MAX_TRIES, unfinished_import
 from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import conversation_token
@@ -29,8 +29,6 @@ from memorygraph.sentences import Sentence, count_of
 FORMAT = "memorygraph-bundle"
 VERSION = 1
 HASH_DIGITS = 16  # of the hash on a line; the last line has all 64
-IMPORT_PREFIX = "bundle-"
-"""How the program of a checkpoint begins that says how far an import came."""
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "Namespace": (),
@@ -321,10 +319,7 @@ def node_lines(
             if unfinished is not None and key == NodeKey("Checkpoint", (unfinished.program,)):
                 continue
             if kind == "Checkpoint" and str(key.values[0]).startswith(IMPORT_PREFIX):
-                raise MemoryGraphError(
-                    f"an import into namespace `{namespace}` was interrupted: run it again to go on, or drop the "
-                    "namespace"
-                )
+                raise unfinished_import(namespace)
             named = kind != "Passage" or unfinished is None or unfinished.names_conversations
             conversations = row["conversations"] if named else None
             properties = encode_properties(namespace, row["properties"], row["times"], conversations)

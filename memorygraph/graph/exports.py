@@ -22,6 +22,8 @@ from memorygraph.languages.contextscript import EdgeDeclaration, NodeDeclaration
 
 MAX_TRIES = 5
 ALL_SECONDS = 3600.0  # a whole graph may be large, and its reader slow
+IMPORT_PREFIX = "bundle-"
+"""How the program of a checkpoint begins that says how far an import of a bundle came."""
 Result = TypeVar("Result")
 
 _GRAPHML_KEYS = (
@@ -69,12 +71,27 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> L
 def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callable[[], None] = lambda: None) -> Result:
     """Return what `read` returns; when a load was committed meanwhile, `reset` and read again."""
     for _ in range(MAX_TRIES):
-        before = namespace.read("read/revision")
+        before = find_moment(namespace)
         result = read()
-        if namespace.read("read/revision") == before:
+        if find_moment(namespace) == before:
             return result
         reset()
     raise MemoryGraphError(f"namespace `{namespace}` changed during each of {MAX_TRIES} exports; try again later")
+
+
+def find_moment(namespace: Namespace) -> list[dict[str, Any]]:
+    """Find the number of the last load; an import of a bundle, which sets that with its first batch, is refused."""
+    if any(str(row["program"]).startswith(IMPORT_PREFIX) for row in namespace.read("load/checkpoints")):
+        raise unfinished_import(namespace)
+    return namespace.read("read/revision")
+
+
+def unfinished_import(namespace: Namespace) -> MemoryGraphError:
+    """Say that a namespace has a part of a bundle only."""
+    return MemoryGraphError(
+        f"a bundle is being imported into namespace `{namespace}`, or its import was interrupted: run that again to go "
+        "on, or drop the namespace"
+    )
 
 
 def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses) -> Iterator[str]:

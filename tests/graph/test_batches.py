@@ -14,7 +14,7 @@ import pytest
 
 from memorygraph import MemoryGraph, ScriptError
 from memorygraph.graph.batches import load_batches
-from memorygraph.graph.bundles import IMPORT_PREFIX
+from memorygraph.graph.exports import IMPORT_PREFIX
 from memorygraph.graph.loads import Loader
 from memorygraph.languages import parse
 from memorygraph.languages.contextscript import ContextScriptProgram
