@@ -485,4 +485,7 @@ def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
             frames[row["context"]].parts.append(entry)
     for frame in frames.values():
         frame.parts.sort(key=lambda part: part.index)
+        for place, part in enumerate(frame.parts):
+            if isinstance(part, Frame):
+                part.index = place  # what is stored has gaps where contexts were deleted
     return frames
