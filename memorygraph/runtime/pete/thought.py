@@ -22,7 +22,14 @@ from memorygraph.limits import budget_of_run
 from memorygraph.llm.model import grammar_field
 from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.addresses import find_addressed, parse_address
-from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
+from memorygraph.runtime.pete.faculties import (
+    Faculties,
+    Faculty,
+    PythonFaculty,
+    describe_failure,
+    require_unfinished,
+    to_log_data,
+)
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.store import LogStore, UnfitPiece, read_command
 from memorygraph.runtime.pete.turn import PeteStep, TurnTaker
@@ -324,6 +331,7 @@ def read_sensor(name: str, read: Callable[[], Any]) -> Piece | None:
         value = read()
         return None if value is None else make_report(name, value)
     except Exception as error:  # noqa: BLE001 - a sensor may raise anything, and the log goes on
+        require_unfinished(error)
         return make_report(name, describe_failure(error))
 
 
