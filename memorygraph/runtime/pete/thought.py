@@ -49,7 +49,7 @@ class Thinking:
 
     @property
     def written(self) -> str:
-        """All text that the log gained."""
+        """What the model wrote and what it was answered; not what sensors reported."""
         return "".join(step.written for step in self.steps)
 
     def as_dict(self) -> dict[str, Any]:
@@ -109,11 +109,16 @@ class Thought:
         `folded` and `unfolded` are addresses of contexts that shall be so, as far as it fits.
 
         Raises:
-            NotFoundError: nothing is stored.
+            NotFoundError: nothing is stored, or an address is that of no context in it.
             MemoryGraphError: the budget is invalid.
         """
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
-        return view(self.frame(), limit, folded=folded, unfolded=unfolded)
+        frame = self.frame()
+        known = {inner.address for inner in frame.frames()}
+        for address in (*folded, *unfolded):
+            if address not in known:
+                raise NotFoundError(f"there is no context memory:{address} in `{frame.name}` (memory:{frame.address})")
+        return view(frame, limit, folded=folded, unfolded=unfolded)
 
     def faculty(self, name: str, faculty: Faculty | None = None, /, **procedures: Callable[..., Any]) -> Self:
         """Give the model a faculty: Python callables by the names of the procedures, or a faculty of another kind.
@@ -237,9 +242,7 @@ class Thought:
     def _append(self, pieces: Sequence[Piece]) -> None:
         """Add pieces to the innermost open context; the log is begun if there is no log yet."""
         log = self.log
-        if log is None:
-            begun = Piece(Opening(self._name), f"context {self._name}() {{")
-            self._store.append(None, [begun, *(indent(piece, 1) for piece in pieces)])
+        if log is None and (log := self._begin(pieces)) is None:
             return
         depth = self._require_open(log)
         if not pieces:
@@ -249,6 +252,17 @@ class Thought:
         except UnfitPiece as unfit:  # another process has closed or deleted the log meanwhile
             self._require_open(log)
             raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it") from unfit
+
+    def _begin(self, pieces: Sequence[Piece]) -> int | None:
+        """Begin the log; or write nothing and return its address, if another process has begun it meanwhile."""
+        begun = Piece(Opening(self._name), f"context {self._name}() {{")
+        try:
+            self._store.append(None, [begun, *(indent(piece, 1) for piece in pieces)])
+        except ConflictError:
+            if (log := self.log) is None:
+                raise
+            return log
+        return None
 
     def _require_open(self, log: int) -> int:
         """Return how many contexts are open where a log goes on, which is at least one."""
