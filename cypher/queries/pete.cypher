@@ -34,16 +34,16 @@ RETURN context.root AS name, context.memory AS address, context.tail IS NULL AS 
 ORDER BY name;
 
 // name: read-log
-// All of a log in one query: its contexts and its entries. Parameters: namespace, log.
+// All of a log in one query: its contexts, and then its entries, which others may have added to meanwhile. Parameters: namespace, log.
 MATCH (context:Context {namespace: $namespace, log: $log})
 RETURN "context" AS part, context.memory AS context, context.index AS index, context.parent AS parent,
        context.name AS name, context.head AS text, context.tail AS tail, context.tldr AS tldr,
-       context.refs AS mentions, null AS binds
+       context.refs AS mentions, null AS binds, context.size AS size
 UNION ALL
 MATCH (entry:Entry {namespace: $namespace, log: $log})
 RETURN "entry" AS part, entry.context AS context, entry.index AS index, null AS parent,
        entry.kind AS name, entry.text AS text, null AS tail, null AS tldr,
-       entry.mentions AS mentions, entry.binds AS binds;
+       entry.mentions AS mentions, entry.binds AS binds, null AS size;
 
 // name: find-end
 // Where a log goes on: its name, and how many contexts are open there. Parameters: namespace, id (of the outermost).
@@ -61,7 +61,7 @@ RETURN root.name AS name, COUNT {
 MATCH (context:Context {namespace: $namespace, log: $log})
 WHERE context.tail IS NULL
 WITH context ORDER BY context.memory
-RETURN context.memory AS address, context.name AS name, context.size AS size, context.tldr AS tldr,
+RETURN context.memory AS address, context.name AS name, context.size AS size, context.tldr IS NOT NULL AS has_tldr,
        COLLECT {
          MATCH (context)-[binds:BINDS {order: 0}]->(node:Node)
          RETURN [binds.ref, node.id, node.name]

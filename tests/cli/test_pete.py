@@ -160,6 +160,8 @@ def test_a_grammar_is_sent_where_it_is_taken(endpoint: Endpoint) -> None:
         (("show", "memory:999"), "there is no context memory:999"),
         (("show", "a b"), "named by letters"),
         (("fold", "main", "memory:x"), "'memory:x' is not an address"),
+        (("fold", "main", "memory:999"), "there is no context memory:999 in `main`"),
+        (("unfold", "main", "999"), "there is no context memory:999 in `main`"),
         (("show", "main", "--budget", "much"), "`much` is no budget"),
         (("step", "main", "--budget", "0"), "leaves room for nothing"),
         (("sense", "main", "thermometer", "{hot"), "is not JSON"),

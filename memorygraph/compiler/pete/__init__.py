@@ -22,6 +22,7 @@ from memorygraph.compiler.pete.concepts import Concepts, PeteRows, clipped, hash
 from memorygraph.compiler.pete.goals import Goal, RuleGoals, Term
 from memorygraph.compiler.pete.state import MAX_KEY, Asked, Bound, Known, Open, parts_of
 from memorygraph.errors import Span
+from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.items import NAME_PATTERN
 from memorygraph.languages.pete.lemmas import spellings
@@ -35,9 +36,9 @@ _REPORT = re.compile(rf"\s*({NAME_PATTERN})\s*(.*)", re.DOTALL)
 class Compiler:
     """Compiles the items that continue a log.
 
-    `live` says that a model is writing: a handle that nobody knows becomes a concept without a text, with a warning,
-    and the answer to a question is written into the log. `mistakes` are found item by item; where there is one,
-    nothing may be written. `warnings` tell what was taken differently than it was written.
+    `live` says that a model is writing: the answer to a question is written into the log, a handle that nobody knows
+    becomes a concept without a text, with a warning, and a second tl;dr is warned of. `mistakes` are found item by
+    item; where there is one, nothing may be written. `warnings` tell what was taken differently than it was written.
     """
 
     def __init__(self, stack: list[Open], known: Known, *, log: int | None, live: bool = False) -> None:
@@ -46,6 +47,7 @@ class Compiler:
         self.question: Asked | None = None
         self.nodes = Concepts(known, live=live)
         self.mistakes, self.warnings = self.nodes.mistakes, self.nodes.warnings
+        self._live = live
         self._text = ""
 
     def queries(self, namespace: str, token: str) -> Iterator[Query]:
@@ -132,6 +134,7 @@ class Compiler:
         changes = {}
         match item:
             case syntax.Tldr(text):  # the last one abbreviates the context
+                self._note_tldr(item)
                 changes = {"tldr": text.concept, "data": text.concept, **parts_of_properties({"data": text.concept})}
             case syntax.Annotation(text) if field := _FIELD.fullmatch(text):
                 changes = {f"field_{field[1]}": field[2]}
@@ -147,6 +150,14 @@ class Compiler:
         self._entry(item, **properties)
         if changes:
             self._change(self.stack[-1], **changes)
+
+    def _note_tldr(self, item: syntax.Tldr) -> None:
+        """Note that the innermost context has a tl;dr, and warn of a second one; a stored log was checked for that."""
+        frame = self.stack[-1]
+        if self._live and frame.has_tldr:
+            message = f"the context `{frame.name}` has several tl;dr, and the last one counts"
+            self.warnings.append(Finding(message, "several-tldr", item.span))
+        frame.has_tldr = True
 
     def instantiate(self, item: syntax.Instantiation) -> None:
         """Give a handle its meaning."""

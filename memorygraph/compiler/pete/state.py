@@ -32,12 +32,13 @@ class Asked(NamedTuple):
 
 @dataclass
 class Open:
-    """An open context: its address, how many parts it has, and what its handles mean."""
+    """An open context: its address, how many parts it has, what its handles mean, and whether it has a tl;dr."""
 
     address: int
     name: str
     size: int = 0
     bindings: dict[str, Bound] = field(default_factory=dict)
+    has_tldr: bool = False
 
     @property
     def id(self) -> str:

@@ -17,6 +17,7 @@ from memorygraph.json_text import join_halves, parse_json
 from memorygraph.languages.engine.findings import shorten
 from memorygraph.languages.pete.reading import read_pete
 from memorygraph.languages.pete.syntax import Command
+from memorygraph.limits import Cancelled, require_running
 from memorygraph.runtime.tools import ImportedTool, ToolMethod
 
 MAX_ANSWER_CHARS = 20_000  # what is larger belongs into the graph, and not into a log
@@ -84,7 +85,8 @@ class ToolFaculty:
         """The methods that the tool tells; none if it cannot tell."""
         try:
             return self.tool.methods()
-        except MemoryGraphError:
+        except MemoryGraphError as error:
+            require_unfinished(error)
             return {}
 
     def call(self, procedure: str, arguments: Arguments) -> Any:
@@ -123,6 +125,20 @@ def to_log_data(value: Any) -> dict[str, Any] | list[Any]:
         raise MemoryGraphError(f"the log can't hold this: {problems[0].message}")
     data: dict[str, Any] | list[Any] = parse_json(text)
     return data
+
+
+def require_unfinished(error: BaseException) -> None:
+    """Let a failure end the run that it is the end of: it is no answer, and what was called is called again later.
+
+    A limit that only the called procedure has used up, such as that of a run it began, is an answer.
+
+    Raises:
+        Cancelled: the run has been cancelled, or the process was told to end.
+        LimitExceeded: the run has taken its time.
+    """
+    if isinstance(error, Cancelled):
+        raise error
+    require_running()
 
 
 def describe_failure(error: BaseException | str) -> dict[str, str]:
@@ -182,7 +198,7 @@ class Faculties:
     by_name: dict[str, Faculty] = field(default_factory=dict)
 
     def answer(self, command: Command) -> dict[str, Any] | list[Any]:
-        """Answer a command with an object or an array, whatever happens.
+        """Answer a command with an object or an array, whatever happens but the end of the run.
 
         >>> Faculties().answer(Command("set", "fan"))
         {'error': 'there is no faculty `fan`; no faculty is registered'}
@@ -197,6 +213,7 @@ class Faculties:
                 )
             )
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a procedure may raise anything, and the log goes on
+            require_unfinished(error)
             return describe_failure(error)
 
     def find(self, command: Command) -> Faculty:

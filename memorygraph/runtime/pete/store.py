@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -19,7 +20,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError, P
 from memorygraph.graph.batches import add_reports
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, RunQuery
 from memorygraph.graph.search import MAX_TERM, name_query
 from memorygraph.graph.writes import NOTHING, run_counted
 from memorygraph.languages.engine.findings import Finding
@@ -32,6 +33,7 @@ from memorygraph.runtime.pete.inference import Answers, ask
 from memorygraph.runtime.pete.log import Frame, LogEntry
 
 LANGUAGE = "pete"
+MAX_READS = 5
 MakeFeedback = Callable[[Answers, dict[str, str]], Piece]
 
 
@@ -101,7 +103,7 @@ class LogAppender:
             self._known.faculties.update(called["faculties"])
             for row in transaction.run("pete/open-contexts", log=log):
                 bindings = {ref: Bound(node, name) for ref, node, name in row["bindings"]}
-                stack.append(Open(row["address"], row["name"], row["size"], bindings))
+                stack.append(Open(row["address"], row["name"], row["size"], bindings, has_tldr=row["has_tldr"]))
         self.compiler = Compiler(stack, self._known, log=log, live=live)
 
     def write(self, pieces: Sequence[Piece]) -> None:
@@ -213,7 +215,7 @@ class LogStore:
 
     def read(self, log: int) -> Frame:
         """Read a whole log, by one query."""
-        frames = build_frames(self.namespace.read("pete/read-log", log=log))
+        frames = read_frames(self.namespace.read, log)
         if log not in frames:
             raise NotFoundError(f"there is no log memory:{log} in namespace `{self.namespace}`")
         return frames[log]
@@ -391,7 +393,9 @@ class LogStore:
         if not rows:
             return None, pieces
         log = int(rows[0]["address"])
-        frame = build_frames(transaction.run("pete/read-log", log=log))[log]
+        frame = read_frames(transaction.run, log).get(log)
+        if frame is None:  # it was deleted meanwhile
+            return None, pieces
         stored = frame.text
         ends = set(accumulate(map(len, frame.texts()), initial=-len(frame.lead)))
         position = 0
@@ -467,6 +471,43 @@ def locate_findings(mistakes: Sequence[Finding], source: Source) -> list[Problem
     return [source.problem(mistake.message, mistake.code, mistake.span) for mistake in mistakes]
 
 
+def read_frames(run: RunQuery, log: int) -> dict[int, Frame]:
+    """Read the contexts of a log, by their addresses; none if there is no such log.
+
+    Raises:
+        ConflictError: others opened and closed contexts during each of MAX_READS reads.
+    """
+    before: list[dict[str, Any]] = []
+    for _ in range(MAX_READS):
+        rows = run("pete/read-log", log=log)
+        if rows == before or not is_torn(rows):  # what is read twice is not being written, but is stored so
+            return build_frames(rows)
+        before = rows
+    raise ConflictError(f"other processes write to the log memory:{log} while it is read; try again")
+
+
+def is_torn(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether others wrote a log during a `read-log`, whose rows lack something then: it reads no snapshot."""
+    sizes = {row["context"]: row["size"] for row in rows if row["part"] == "context"}
+    parts: dict[int | None, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        parts[row["parent"] if row["part"] == "context" else row["context"]].append(row)
+    parts.pop(None, None)  # the outermost context is a part of nothing
+    return any(owner not in sizes or lacks_parts(sizes[owner], some) for owner, some in parts.items())
+
+
+def lacks_parts(size: int, parts: Sequence[dict[str, Any]]) -> bool:
+    """Whether parts of a context that had this size lack what others wrote meanwhile.
+
+    Places before its size may be free, for contexts can be deleted. What came since follows without a gap.
+    """
+    indices = sorted(part["index"] for part in parts)
+    newer = [index for index in indices if index >= size]
+    still_open = [part["index"] for part in parts if part["part"] == "context" and part["tail"] is None]
+    moved = len(set(indices)) < len(indices)  # by an answer, which stands directly after its command
+    return moved or newer != list(range(size, size + len(newer))) or any(index < indices[-1] for index in still_open)
+
+
 def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
     """Build the contexts of a log, by their addresses, from the rows of `read-log`."""
     frames: dict[int, Frame] = {}
@@ -479,10 +520,13 @@ def build_frames(rows: Sequence[dict[str, Any]]) -> dict[int, Frame]:
         if parent is not None:
             parent.parts.append(frame)
     for row in rows:
-        if row["part"] == "entry":
+        if row["part"] == "entry" and row["context"] in frames:
             mentions, binds = frozenset(row["mentions"] or ()), frozenset(row["binds"] or ())
             entry = LogEntry(row["index"], row["name"], as_text(row["text"]), mentions, binds)
             frames[row["context"]].parts.append(entry)
     for frame in frames.values():
         frame.parts.sort(key=lambda part: part.index)
+        for place, part in enumerate(frame.parts):
+            if isinstance(part, Frame):
+                part.index = place  # what is stored has gaps where contexts were deleted
     return frames

@@ -22,7 +22,14 @@ from memorygraph.limits import budget_of_run
 from memorygraph.llm.model import grammar_field
 from memorygraph.llm.uris import open_model
 from memorygraph.runtime.pete.addresses import find_addressed, parse_address
-from memorygraph.runtime.pete.faculties import Faculties, Faculty, PythonFaculty, describe_failure, to_log_data
+from memorygraph.runtime.pete.faculties import (
+    Faculties,
+    Faculty,
+    PythonFaculty,
+    describe_failure,
+    require_unfinished,
+    to_log_data,
+)
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.store import LogStore, UnfitPiece, read_command
 from memorygraph.runtime.pete.turn import PeteStep, TurnTaker
@@ -42,7 +49,7 @@ class Thinking:
 
     @property
     def written(self) -> str:
-        """All text that the log gained."""
+        """What the model wrote and what it was answered; not what sensors reported."""
         return "".join(step.written for step in self.steps)
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,11 +109,16 @@ class Thought:
         `folded` and `unfolded` are addresses of contexts that shall be so, as far as it fits.
 
         Raises:
-            NotFoundError: nothing is stored.
+            NotFoundError: nothing is stored, or an address is that of no context in it.
             MemoryGraphError: the budget is invalid.
         """
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
-        return view(self.frame(), limit, folded=folded, unfolded=unfolded)
+        frame = self.frame()
+        known = {inner.address for inner in frame.frames()}
+        for address in (*folded, *unfolded):
+            if address not in known:
+                raise NotFoundError(f"there is no context memory:{address} in `{frame.name}` (memory:{frame.address})")
+        return view(frame, limit, folded=folded, unfolded=unfolded)
 
     def faculty(self, name: str, faculty: Faculty | None = None, /, **procedures: Callable[..., Any]) -> Self:
         """Give the model a faculty: Python callables by the names of the procedures, or a faculty of another kind.
@@ -230,9 +242,7 @@ class Thought:
     def _append(self, pieces: Sequence[Piece]) -> None:
         """Add pieces to the innermost open context; the log is begun if there is no log yet."""
         log = self.log
-        if log is None:
-            begun = Piece(Opening(self._name), f"context {self._name}() {{")
-            self._store.append(None, [begun, *(indent(piece, 1) for piece in pieces)])
+        if log is None and (log := self._begin(pieces)) is None:
             return
         depth = self._require_open(log)
         if not pieces:
@@ -242,6 +252,17 @@ class Thought:
         except UnfitPiece as unfit:  # another process has closed or deleted the log meanwhile
             self._require_open(log)
             raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it") from unfit
+
+    def _begin(self, pieces: Sequence[Piece]) -> int | None:
+        """Begin the log; or write nothing and return its address, if another process has begun it meanwhile."""
+        begun = Piece(Opening(self._name), f"context {self._name}() {{")
+        try:
+            self._store.append(None, [begun, *(indent(piece, 1) for piece in pieces)])
+        except ConflictError:
+            if (log := self.log) is None:
+                raise
+            return log
+        return None
 
     def _require_open(self, log: int) -> int:
         """Return how many contexts are open where a log goes on, which is at least one."""
@@ -324,6 +345,7 @@ def read_sensor(name: str, read: Callable[[], Any]) -> Piece | None:
         value = read()
         return None if value is None else make_report(name, value)
     except Exception as error:  # noqa: BLE001 - a sensor may raise anything, and the log goes on
+        require_unfinished(error)
         return make_report(name, describe_failure(error))
 
 

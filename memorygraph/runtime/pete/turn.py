@@ -24,6 +24,7 @@ from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
 from memorygraph.runtime.pete.views import View
 
 ANSWERED_ELSEWHERE = "another process has answered the command meanwhile, and that answer stands in the log"
+NOT_CALLED = "the command was not called: another process has answered it meanwhile, or closed the context it stands in"
 
 RULES = """\
 You are the mind of an agent. Its running thought is a log in the language PETE, and you write what comes next in it. \
@@ -61,7 +62,7 @@ TRY_AGAIN = (
 
 @dataclass(frozen=True)
 class PeteStep:
-    """One step: `written` is all text that the log gained, `view` what the model saw.
+    """One step: `written` is what the model wrote and what it was answered, `view` what it saw.
 
     `command` is the command or question that ended it, `feedback` what the system answered. `problems` is what could
     not be read of the model's answers, try by try; `warnings` says what was read differently than it was written.
@@ -192,7 +193,7 @@ class TurnTaker:
         waiting = [one for one in self.store.pending(log) if one.text == text]
         name = f"@{command.faculty}, {command.procedure}" if command.faculty else command.procedure
         if not waiting:
-            return replace(turn, command=name, warnings=(*turn.warnings, ANSWERED_ELSEWHERE))
+            return replace(turn, command=name, warnings=(*turn.warnings, NOT_CALLED))
         answered = self.store.answer(waiting[-1], self.faculties)
         warnings = turn.warnings if answered.text else (*turn.warnings, ANSWERED_ELSEWHERE)
         written = turn.written + answered.text

@@ -6,12 +6,18 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memorygraph import ConflictError, MemoryGraph
+from memorygraph.limits import PROCESS, Cancelled
+from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.pete.faculties import ToolFaculty
 from memorygraph.runtime.pete.thought import Thought
+from memorygraph.runtime.tools import open_tool
 from memorygraph.scripted.replies import Request
 from tests.runtime.pete.minds import BEGUN, Mind, lines, require_log
 
@@ -72,6 +78,26 @@ def test_a_command_that_killed_its_process_is_answered_once_by_the_next_step(min
     thought.step()
     assert step.written == ' >> {"result": "tock"}\n  // it was a dud'
     assert require_log(thought) == lines(BEGUN, '  @bomb, tick >> {"result": "tock"}', "  // it was a dud")
+
+
+def test_a_command_during_which_the_process_was_told_to_end_is_called_again(mind: Mind, tmp_path: Path) -> None:
+    thought = mind.thinks('@job, run ["echo 1 > calls; sleep 60"]\n', "// done\n")
+    thought.faculty("job", ToolFaculty(open_tool("job", "sh://", tmp_path, Permissions.of(["sh"]))))
+
+    def cancel() -> None:
+        while not (tmp_path / "calls").exists():
+            time.sleep(0.02)
+        mind.monkeypatch.setattr(PROCESS, "cancelled", "the process was told to end")
+
+    canceller = threading.Thread(target=cancel)
+    canceller.start()
+    with pytest.raises(Cancelled):
+        thought.step()
+    canceller.join()
+    mind.monkeypatch.setattr(PROCESS, "cancelled", None)
+    assert not thought.text.endswith("}")
+    step = thought.faculty("job", run=lambda line: "done").step()
+    assert step.written == ' >> {"result": "done"}\n  // done'
 
 
 @pytest.mark.slow

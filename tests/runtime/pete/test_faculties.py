@@ -16,6 +16,7 @@ import pytest
 
 from memorygraph import MemoryGraphError
 from memorygraph.languages.pete.syntax import Command, Value
+from memorygraph.limits import Cancelled, LimitExceeded, RunBudget, RunLimits, require_running
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.pete.faculties import (
     MAX_ANSWER_CHARS,
@@ -24,6 +25,7 @@ from memorygraph.runtime.pete.faculties import (
     ToolFaculty,
     describe_arguments,
 )
+from memorygraph.runtime.pete.thought import read_sensor
 from memorygraph.runtime.tools import ImportedTool, open_tool
 from memorygraph.scripted.replies import Reply
 from tests.runtime.pete.minds import BEGUN, Mind, letter_by_letter, require_log
@@ -103,6 +105,39 @@ def test_what_cannot_stand_in_a_log_is_an_error_in_it(procedure: Any, said: str)
     assert list(answer) == ["error"]
     assert said in answer["error"]
     assert len(answer["error"]) < 3000
+
+
+def ended_run(reason: str) -> RunBudget:
+    """A run that is to end."""
+    budget = RunBudget(RunLimits(max_seconds=0 if reason == "time" else 60))
+    if reason == "cancelled":
+        budget.cancel("the process was told to end")
+    return budget
+
+
+@pytest.mark.parametrize(("reason", "error"), [("cancelled", Cancelled), ("time", LimitExceeded)])
+@pytest.mark.parametrize("procedure", [require_running, _raise(OSError("ended by a signal"))])
+def test_the_end_of_the_run_is_no_answer(procedure: Any, reason: str, error: type[Exception]) -> None:
+    with pytest.raises(error), ended_run(reason).active():
+        answered(procedure)
+    with pytest.raises(error), ended_run(reason).active():
+        read_sensor("clock", procedure)
+    with pytest.raises(Cancelled, match="over"):
+        answered(_raise(Cancelled("over")))
+
+
+def test_a_limit_that_only_the_procedure_has_used_up_is_an_answer() -> None:
+    def run_long() -> None:
+        RunBudget(RunLimits(max_work=2)).spend(3)
+
+    assert "has done its 2 steps" in answered(run_long)["error"]
+
+
+def test_a_tool_that_was_not_asked_for_its_methods_in_time_is_asked_again(mcp: ImportedTool) -> None:
+    faculty = ToolFaculty(mcp)
+    with pytest.raises(Cancelled), ended_run("cancelled").active():
+        list(faculty.describe())
+    assert (faculty.has("add"), faculty.has("subtract")) == (True, False)
 
 
 def test_a_list_that_holds_itself_is_an_error() -> None:

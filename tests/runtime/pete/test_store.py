@@ -8,6 +8,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +17,12 @@ from hypothesis import strategies as st
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, ScriptError
 from memorygraph.compiler.pete.state import pieces_of
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import NamespaceTransaction, Rows, RunQuery
 from memorygraph.languages import parse
 from memorygraph.languages.pete.syntax import Comment, PeteProgram, Piece
-from memorygraph.runtime.pete.store import LogStore, UnfitPiece
+from memorygraph.query import Query
+from memorygraph.runtime.pete.faculties import Faculties
+from memorygraph.runtime.pete.store import MAX_READS, LogStore, UnfitPiece, read_frames
 from tests.conftest import empty_namespace
 from tests.examples import examples
 from tests.runtime.pete.loadable import loadable
@@ -182,6 +186,87 @@ def test_writers_of_one_log_take_turns_and_lose_nothing(graph: MemoryGraph) -> N
         assert [line for line in said if f"// {writer}:" in line] == [
             f"  // {writer}: {number}" for number in range(EACH)
         ]
+
+
+def replay(*reads: Rows) -> RunQuery:
+    """A `run` that gives these rows, one list after the other."""
+    left = iter(reads)
+
+    def run(_query: str | Query, /, **_parameters: Any) -> Rows:
+        return next(left)
+
+    return run
+
+
+TORN = [
+    ("", "  // more\n  context one() { // in one\n"),
+    ("  context one() { // in one\n", "  }\n  // more\n"),
+    ("  // one\n", "  context one() { }\n  // more\n"),
+    ("  context one() { context two() { // in two\n", "  } }\n  // more\n"),
+    ("  // one\n", "  // two\n"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), TORN)
+def test_a_log_that_others_write_while_it_is_read_is_read_without_holes(
+    graph: MemoryGraph, before: str, after: str
+) -> None:
+    begun = "context main() {\n"
+    graph.load(begun + before, "pete")
+    log = store_of(graph).find("main") or 0
+    earlier = graph.scope.read("pete/read-log", log=log)
+    graph.load(begun + before + after, "pete")
+    later = graph.scope.read("pete/read-log", log=log)
+    torn = [row for row in earlier if row["part"] == "context"] + [row for row in later if row["part"] == "entry"]
+    assert read_frames(replay(torn, later), log)[log].text == (begun + before + after).strip()
+
+
+def test_a_command_that_is_answered_while_its_log_is_read_leaves_everything_in_its_order(graph: MemoryGraph) -> None:
+    graph.load("context main() {\n  look\n  // waiting\n  context one() {\n  // in one\n", "pete")
+    log = store_of(graph).find("main") or 0
+    earlier = graph.scope.read("pete/read-log", log=log)
+    [pending] = store_of(graph).pending(log)
+    store_of(graph).answer(pending, Faculties())
+    later = graph.scope.read("pete/read-log", log=log)
+    torn = [row for row in earlier if row["part"] == "context"] + [row for row in later if row["part"] == "entry"]
+    text = read_frames(replay(torn, later), log)[log].text
+    assert [line.split(" >>")[0].strip() for line in text.splitlines()[1:]] == [
+        "look",
+        "// waiting",
+        "context one() {",
+        "// in one",
+    ]
+
+
+def test_a_log_that_others_write_all_the_time_is_a_conflict_and_one_stored_with_holes_is_read(
+    graph: MemoryGraph,
+) -> None:
+    graph.load("context main() {\n  context one() { // in one\n  }\n  // more\n", "pete")
+    log = store_of(graph).find("main") or 0
+    rows = graph.scope.read("pete/read-log", log=log)
+    holes = [row for row in rows if row["name"] != "one"]
+    assert "in one" not in read_frames(replay(holes, holes), log)[log].text
+    always_others = [holes * number for number in range(1, MAX_READS + 1)]
+    with pytest.raises(ConflictError, match="while it is read; try again"):
+        read_frames(replay(*always_others), log)
+
+
+def test_a_log_that_is_deleted_while_a_load_looks_at_it_begins_anew(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NamespaceTransaction, "run", find_deleted(NamespaceTransaction.run))
+    program = parse(LOG, "pete")
+    assert isinstance(program, PeteProgram)
+    assert store_of(graph).queries(program)
+
+
+def find_deleted(run: Any) -> Any:
+    """A `run` that finds a log which is not there any more when it is read."""
+
+    def find(transaction: NamespaceTransaction, query: Any, **parameters: Any) -> Any:
+        return [{"address": 99}] if query == "pete/find-root" else run(transaction, query, **parameters)
+
+    return find
 
 
 def test_two_logs_at_once_make_each_concept_once(graph: MemoryGraph) -> None:

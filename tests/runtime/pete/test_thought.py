@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -301,3 +303,102 @@ def test_a_listener_hears_of_each_step(mind: Mind) -> None:
 def test_a_long_pause_of_the_model_changes_nothing(mind: Mind) -> None:
     thought = mind.thinks(Reply("// slow\n", pause=0.2))
     assert thought.step().written == "\n  // slow"
+
+
+def many_contexts(mind: Mind) -> Any:
+    """A log of four closed contexts between statements, and an open one with a closed and an open one in it."""
+    body = "".join(f"\n    // thought {n} of many that were had" for n in range(6))
+    ended = "\n    tl;dr /* done */\n  }\n  // after"
+    closed = "".join(f"\n  context c{n}() {{{body}{ended} c{n}" for n in range(4))
+    inner = f"\n  context last() {{\n  context inner() {{{body}\n  }}\n  context now() {{{body}"
+    return mind.loads(BEGUN + closed + inner)
+
+
+def delete_contexts(mind: Mind, names: Sequence[str]) -> list[int]:
+    """Delete contexts by their names; the revisions of that."""
+    found = {frame.name: frame.address for frame in mind.graph.pete("main").frame().frames()}
+    return [mind.graph.delete(f"memory-{found[name]}").revision or 0 for name in names]
+
+
+@pytest.mark.parametrize("gone", [["c0"], ["c0", "c2"], ["c3", "c1", "inner"], ["c2", "last"]], ids=" ".join)
+def test_a_thought_from_which_contexts_were_deleted_is_viewed_and_goes_on(mind: Mind, gone: list[str]) -> None:
+    thought = many_contexts(mind)
+    delete_contexts(mind, gone)
+    text = thought.text
+    assert [name for name in gone if f"context {name}()" in text] == []
+    every = [frame.address for frame in thought.frame().frames()]
+    for budget in (None, "100", "250", "400", "700", "120t"):
+        for folded in ([], every):
+            seen = str(thought.render(budget, folded=folded))
+            assert read_pete(seen).problems == ()
+            lines_left = iter(text.splitlines())
+            shown = [line for line in seen.splitlines() if "out of view" not in line and "= memory:" not in line]
+            assert [line for line in shown if line not in lines_left] == [], "these are out of their order"
+    mind.model(["// on\n"])
+    thought.step(budget="300")
+    assert (thought.text.startswith(text), thought.text.endswith("// on")) == (True, True)
+
+
+def test_contexts_that_are_restored_stand_where_they_were_deleted(mind: Mind) -> None:
+    thought = many_contexts(mind)
+    before = thought.text
+    revisions = delete_contexts(mind, ["c0", "c2", "inner"])
+    mind.model(["// on\n"])
+    thought.step(budget="300")
+    for revision in revisions:
+        mind.graph.undo(revision)
+    assert thought.text == before + "\n      // on"
+    assert str(thought.render("300"))
+
+
+def test_two_that_begin_a_log_at_once_both_report(mind: Mind, monkeypatch: pytest.MonkeyPatch) -> None:
+    find, both = LogStore.find, threading.Barrier(2)
+
+    def find_together(store: LogStore, name: str) -> int | None:
+        found = find(store, name)
+        if found is None:
+            both.wait(30)
+        return found
+
+    monkeypatch.setattr(LogStore, "find", find_together)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda number: mind.graph.pete("main").sense("thermometer", number), (1, 2)))
+    text = require_log(mind.graph.pete("main"))
+    assert sorted(text.splitlines()) == ["  !! thermometer 1", "  !! thermometer 2", BEGUN]
+
+
+def test_a_second_tldr_of_a_context_is_warned_of(mind: Mind) -> None:
+    thought = mind.thinks(
+        "tl;dr /* a */\n", "tl;dr /* b */\ncontext in() {", "tl;dr /* c */ tl;dr /* d */ } tl;dr /* e */"
+    )
+    warnings = [list(step.warnings) for step in thought.run(3).steps]
+    said = "the context `{}` has several tl;dr, and the last one counts"
+    assert warnings == [[], [said.format("main")], [said.format("in"), said.format("main")]]
+    assert [frame.tldr for frame in thought.frame().frames()] == ["e", "d"]
+
+
+def test_a_command_whose_context_another_process_closes_is_said_not_to_be_called(
+    mind: Mind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pending = LogStore.pending
+
+    def close_before(store: LogStore, log: int) -> Any:
+        if "look" in mind.graph.pete("main").text:
+            store.append(log, [Piece(Closing(), "\n}")])
+        return pending(store, log)
+
+    monkeypatch.setattr(LogStore, "pending", close_before)
+    step = mind.thinks("look\n").step()
+    assert ["was not called" in warning and "closed" in warning for warning in step.warnings] == [True]
+
+
+@pytest.mark.parametrize("wish", ["folded", "unfolded"])
+def test_only_contexts_of_the_thought_fold(mind: Mind, wish: str) -> None:
+    thought = grown(mind)
+    one = next(frame for frame in thought.frame().frames() if frame.name == "one")
+    wishes: dict[str, Any] = {wish: [one.address, 999]}
+    with pytest.raises(NotFoundError, match=r"no context memory:999 in `main` \(memory:\d+\)"):
+        thought.render("400", **wishes)
+    wishes = {wish: [thought.log]}
+    with pytest.raises(NotFoundError, match=rf"no context memory:{thought.log} in `one`"):
+        mind.graph.pete(f"memory:{one.address}").render(**wishes)
