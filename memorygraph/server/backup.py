@@ -22,7 +22,7 @@ from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.compacting import copy_graph, needs_compacting
 from memorygraph.server.embedded import EmbeddedServer, StoppedServer
 from memorygraph.server.process import free_ports
-from memorygraph.server.server_home import ServerHome, Workspace
+from memorygraph.server.server_home import ServerHome, Workspace, finish
 from memorygraph.server.settings import Endpoints
 
 
@@ -166,14 +166,16 @@ def check_graph(server: EmbeddedServer, stopped: StoppedServer, workspace: Works
 
 
 def _start_with_new_data(stopped: StoppedServer, workspace: Workspace) -> None:
-    workspace.swap()
     try:
+        workspace.swap()
         stopped.start()
     except BaseException:
         # A start that was interrupted after it succeeded has cleared the workspace.
         if workspace.folder.exists():
-            stopped.stop()
-            workspace.swap_back()
+            try:
+                stopped.stop_wholly()
+            finally:
+                finish(workspace.swap_back)
         raise
 
 

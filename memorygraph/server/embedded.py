@@ -30,7 +30,7 @@ from memorygraph.server.launch import (
     server_answers,
     stop_server,
 )
-from memorygraph.server.server_home import ServerHome, Workspace
+from memorygraph.server.server_home import ServerHome, Workspace, finish
 from memorygraph.server.settings import USERNAME
 
 if TYPE_CHECKING:
@@ -64,11 +64,7 @@ class StoppedServer:
 
     def stop_wholly(self) -> None:
         """Stop it to the end, also where that is interrupted: a start could take it for one that runs."""
-        try:
-            self.stop()
-        except BaseException:
-            self.stop()
-            raise
+        finish(self.stop)
 
     def restart(self) -> None:
         """Start it again if it ran before."""

@@ -557,6 +557,39 @@ def test_a_start_that_fails_with_the_new_data_puts_the_former_back(tmp_path: Pat
     assert [path.name for path in tmp_path.rglob("*")] == (["data", "former"] if had_graph else [])
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("second", range(8))
+def test_a_restore_that_is_interrupted_twice_leaves_the_former_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: int, when: str
+) -> None:
+    workspace, data, rename, told = Workspace(tmp_path), tmp_path / "data", Path.rename, list[str]()
+
+    def interrupting(name: str, work: Callable[..., Any] = lambda: True) -> Callable[..., Any]:
+        def done(*given: Any) -> Any:
+            told.append(name)
+            is_second = len(told) == second + 1
+            if is_second and when == "before":
+                raise KeyboardInterrupt
+            result = work(*given)
+            if is_second or name == "start":
+                raise KeyboardInterrupt
+            return result
+
+        return done
+
+    data.mkdir()
+    (data / "former").touch()
+    workspace.begin()
+    monkeypatch.setattr(Path, "rename", interrupting("rename", rename))
+    monkeypatch.setattr(workspace, "begin", lambda: None)
+    with pytest.raises(KeyboardInterrupt):
+        take_over(workspace, interrupting("start"), interrupting("stop"))
+    monkeypatch.undo()
+    Workspace(tmp_path).recover()  # as the start does that follows
+    Workspace(tmp_path).clear()
+    assert [path.name for path in tmp_path.rglob("*")] == ["data", "former"], told
+
+
 def test_an_interrupt_after_a_good_start_does_not_take_the_new_data_away(tmp_path: Path) -> None:
     workspace, data = Workspace(tmp_path), tmp_path / "data"
     data.mkdir()
@@ -861,6 +894,28 @@ def test_down_ends_what_a_killed_backup_or_restore_has_left(tmp_path: Path, monk
     assert not server.down()
     assert left == []
     assert (server.home / "data").is_dir()
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_the_servers_of_a_copy_that_is_interrupted_end_before_their_folder_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
+) -> None:
+    workspace, told = Workspace(tmp_path), list[Path]()
+    left = [workspace.copy_home, workspace.source_home]
+
+    def kill(home: Path) -> None:
+        told.append(home)
+        if len(told) == 1 and interrupted:
+            raise KeyboardInterrupt
+        assert workspace.folder.exists()
+        left.remove(home)
+
+    monkeypatch.setattr(server_process, "find_server", lambda home: home if home in left else None)
+    monkeypatch.setattr(server_process, "kill", kill)
+    with pytest.raises(KeyboardInterrupt), workspace.used():
+        raise KeyboardInterrupt
+    assert left == []
+    assert interrupted or not workspace.folder.exists()
 
 
 def test_a_place_that_cannot_be_looked_at_is_named(
