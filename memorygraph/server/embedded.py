@@ -31,7 +31,7 @@ from memorygraph.server.launch import (
     stop_server,
 )
 from memorygraph.server.server_home import ServerHome, Workspace, finish
-from memorygraph.server.settings import USERNAME
+from memorygraph.server.settings import USERNAME, Endpoints
 
 if TYPE_CHECKING:
     import psutil
@@ -59,7 +59,7 @@ class StoppedServer:
     ran: bool
     java: Path
     class_path: list[Path]
-    start: Callable[[], None]
+    start: Callable[[], object]
     stop: Callable[[], bool]
 
     def stop_wholly(self) -> None:
@@ -112,19 +112,9 @@ class EmbeddedServer:
         with self._files.accessed():
             endpoints = self._files.endpoints
             process = server_process.find_server(self.home) if endpoints and self._files.has_identity else None
-        running = bool(
-            endpoints and process and server_process.is_alive(process) and server_answers(process, endpoints)
-        )
-        return ServerStatus(
-            running=running,
-            bolt_uri=endpoints.bolt_uri if endpoints and running else None,
-            browser_url=endpoints.browser_url if endpoints and running else None,
-            username=USERNAME,
-            password_file=str(self.password_file),
-            certificate_file=str(self._files.certificate_file),
-            home=str(self.home),
-            version=endpoints.version if endpoints and running else read_lock().version,
-        )
+        if endpoints and process and server_process.is_alive(process) and server_answers(process, endpoints):
+            return describe(self._files, endpoints)
+        return describe(self._files)
 
     def up(self, progress: DownloadProgress | None = None, timeout_s: float = START_TIMEOUT_S) -> ServerStatus:
         """Have the server running: download it if needed, start it if needed, wait until it answers.
@@ -139,8 +129,8 @@ class EmbeddedServer:
         with self._files.accessed():
             launch = self._prepare(progress)
             with self._files.locked(timeout_s + STOP_TIMEOUT_S):
-                launch.have_running(timeout_s)
-        return self.find()
+                # Not found anew: it may be slow to answer again, or be stopped at this moment.
+                return describe(self._files, launch.have_running(timeout_s))
 
     def down(self) -> bool:
         """Stop the server and wait until it has stopped; False when there was none.
@@ -224,3 +214,24 @@ class EmbeddedServer:
         if not is_complete(self.artifacts):
             install(self.artifacts, progress)
         return Launch(self._files, java, self.artifacts, progress)
+
+
+def describe(files: ServerHome, endpoints: Endpoints | None = None) -> ServerStatus:
+    """Describe the server of a home that answers at these endpoints; None while it does not run."""
+    return ServerStatus(
+        running=endpoints is not None,
+        bolt_uri=endpoints.bolt_uri if endpoints else None,
+        browser_url=endpoints.browser_url if endpoints else None,
+        username=USERNAME,
+        password_file=str(files.password_file),
+        certificate_file=str(files.certificate_file),
+        home=str(files.folder),
+        version=endpoints.version if endpoints else read_lock().version,
+    )
+
+
+def require_uri(status: ServerStatus) -> str:
+    """Return the address for a driver, or raise a ConnectionError where the server does not run."""
+    if status.bolt_uri is None:
+        raise ConnectionError(f"the embedded Neo4j of {status.home} does not run: run `memorygraph up`")
+    return status.bolt_uri
