@@ -60,6 +60,11 @@ class ServerHome:
             raise ConnectionError(
                 f"the password file {self.password_file} is not text in UTF-8: save it as that, with the password alone"
             ) from None
+        except OSError as error:
+            raise ConnectionError(
+                f"the password file {self.password_file} cannot be read: {error.strerror or error}. Make it a file "
+                "that this user can read, with the password alone"
+            ) from error
 
     def make(self) -> None:
         """Create the folder if it is missing, and keep others out of it."""

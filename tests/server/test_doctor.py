@@ -30,12 +30,14 @@ from memorygraph.memory.doctor import examine_models
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import available_memory, doctor
+from memorygraph.server import embedded as server_embedded
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import SWITCH, AotCache
 from memorygraph.server.artifacts import Artifact, Lock
 from memorygraph.server.doctor import Database, examine, examine_content, examine_named
 from memorygraph.server.findings import Diagnosis, known_secrets, run_checks
-from memorygraph.server.server_home import Workspace
+from memorygraph.server.server_home import ServerHome, Workspace
+from memorygraph.server.settings import Endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -249,6 +251,26 @@ def test_a_password_file_in_another_encoding_is_named(
         embedded.up()
     assert not embedded.down()
     assert not embedded.status().running
+
+
+def test_a_running_server_whose_password_file_cannot_be_read_can_be_looked_at_and_stopped(
+    embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = ServerHome(embedded.home)
+    home.configure(Endpoints(17687, 17474, "2026.08.1"))
+    home.prepare_certificate()
+    home.password_file.mkdir()  # as unreadable as one without the right to it is, and for the administrator too
+    stopped: list[psutil.Process] = []
+    monkeypatch.setattr(server_process, "find_server", lambda _home: psutil.Process())
+    monkeypatch.setattr(server_process, "stop", lambda process, _patience_s: stopped.append(process))
+    monkeypatch.setattr(server_embedded, "server_answers", lambda *_: True)
+    assert embedded.status().running
+    assert embedded.down()
+    assert stopped == [psutil.Process()]
+    said = f"the password file {home.password_file} cannot be read: "
+    assert said in of(examine(embedded), "password file").detail
+    with pytest.raises(ConnectionError, match=f"{re.escape(said)}.*this user can read"):
+        embedded.password()
 
 
 def test_a_mark_at_the_beginning_of_a_password_file_is_no_part_of_the_password(embedded: EmbeddedServer) -> None:
