@@ -216,8 +216,8 @@ class EmbeddedServer:
         return Launch(self._files, java, self.artifacts, progress)
 
 
-def describe(files: ServerHome, endpoints: Endpoints | None = None) -> ServerStatus:
-    """Describe the server of a home that answers at these endpoints; None while it does not run."""
+def describe(files: ServerHome, endpoints: Endpoints | None = None, problem: str | None = None) -> ServerStatus:
+    """Describe the server of a home that answers at these endpoints; None while it does not run, with what is wrong."""
     return ServerStatus(
         running=endpoints is not None,
         bolt_uri=endpoints.bolt_uri if endpoints else None,
@@ -227,6 +227,7 @@ def describe(files: ServerHome, endpoints: Endpoints | None = None) -> ServerSta
         certificate_file=str(files.certificate_file),
         home=str(files.folder),
         version=endpoints.version if endpoints else read_lock().version,
+        problem=problem,
     )
 
 

@@ -128,6 +128,23 @@ def test_the_status_says_where_the_start_cache_is_or_why_there_is_none(
     assert f"cache     {said}" in CliRunner().invoke(cli, ["status"]).stdout.splitlines()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")
+def test_the_status_of_a_named_server_is_found_where_the_home_cannot_be_used(
+    named_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named_home.chmod(0o777)
+    assert CliRunner().invoke(cli, ["status"]).exit_code == ConnectionError.exit_code
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    answer = CliRunner().invoke(cli, ["status", "--json"])
+    found = json.loads(answer.stdout)
+    assert (answer.exit_code, found["running"], "start_cache" in found) == (0, False, False)
+    assert "cannot be reached" in found["server"]["problem"]
+    assert "every user can write" in found["problem"]
+    text = CliRunner().invoke(cli, ["status"]).stdout
+    assert text.startswith("bolt://127.0.0.1:1: Neo4j cannot be reached")
+    assert text.endswith(f"\n{found['problem']}\nhome      {named_home}\n")
+
+
 def test_a_java_home_of_another_java_is_said(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     found = of(doctor.examine(embedded), "java")
