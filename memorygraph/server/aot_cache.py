@@ -56,7 +56,9 @@ class AotCache:
         folder = aot_folder(artifacts)
         if home is not None and not is_writable(folder):
             beside = cls(folder, java, artifacts, fingerprint)
-            return beside if beside.exists() else cls(home / folder.name, java, artifacts, fingerprint)
+            found = beside.locate()
+            serves = found is not None and os.access(found, os.R_OK)
+            return beside if serves else cls(home / folder.name, java, artifacts, fingerprint)
         return cls(folder, java, artifacts, fingerprint)
 
     @property
@@ -86,7 +88,8 @@ class AotCache:
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.glob(f"{self.fingerprint}-*.aot")):
                 if path.stem.rpartition("-")[2] == sha256_of(path):
-                    os.utime(path)  # the last used ones are kept
+                    with contextlib.suppress(OSError):  # in a folder of another user, who may only read it
+                        os.utime(path)  # the last used ones are kept
                     return path
                 path.unlink()
         return None
