@@ -184,6 +184,16 @@ def test_who_has_a_port_is_said(embedded: EmbeddedServer, monkeypatch: pytest.Mo
     assert f"{port} is taken by {psutil.Process().name()} (process {os.getpid()})" in found.detail
 
 
+def test_the_ports_of_the_last_start_are_those_that_the_server_would_get(embedded: EmbeddedServer) -> None:
+    bolt, http = server_process.free_ports()
+    ServerHome(embedded.home).configure(Endpoints(bolt, http, "2026.08.1"))
+    assert doctor.examine_ports(embedded).detail == f"Bolt can have {bolt} and HTTP {http}"
+    with socket.create_server(("127.0.0.1", http)):
+        said = doctor.examine_ports(embedded).detail
+    assert re.match(f"Bolt can have {bolt} and HTTP (?!{http};)", said)
+    assert f"; {http} is taken by" in said
+
+
 def test_files_from_the_future_show_that_the_clock_was_put_back(embedded: EmbeddedServer) -> None:
     embedded.home.mkdir()
     written = embedded.home / "server.pid"
