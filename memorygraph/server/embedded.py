@@ -179,13 +179,18 @@ class EmbeddedServer:
         return AotCache.of(java_executable(), self.artifacts, read_lock().class_path(self.artifacts), self.home)
 
     def describe_start_cache(self, *, verify: bool = False) -> tuple[bool, str]:
-        """Say whether there is a start cache, and where, or why there is none; `verify` reads all of it."""
+        """Say whether there is a start cache, and where, or why there is none; `verify` reads all of it.
+
+        It changes nothing: the next start removes a damaged one.
+        """
         with self._files.accessed():
             if (cache := self.start_cache()) is None:
                 return False, "not made yet: Neo4j is not downloaded"
-            if is_switched_on() and (found := cache.find() if verify else cache.locate()):
-                return True, f"{found.stat().st_size // 2**20} MB at {found}"
-            return False, cache.why_missing()
+            if not is_switched_on() or (found := cache.locate()) is None:
+                return False, cache.why_missing()
+            if verify and cache.find_whole() is None:
+                return False, f"{found} is damaged, or cannot be read: the next start has it made anew"
+            return True, f"{found.stat().st_size // 2**20} MB at {found}"
 
     def check(self) -> None:
         """Log in to the running server with the password of this home, or raise a ConnectionError."""

@@ -104,6 +104,26 @@ def named_home(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 @pytest.mark.usefixtures("named_home")
+def test_a_damaged_start_cache_is_said_and_left_to_the_next_start(
+    embedded: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "neo4j.aot"
+    folder.mkdir()
+    cache = AotCache(folder, tmp_path, tmp_path, "fingerprint")
+    monkeypatch.setattr(embedded, "start_cache", lambda: cache)
+    assert embedded.describe_start_cache(verify=True) == (False, cache.why_missing())
+    assert [*folder.iterdir()] == [], "it changes nothing"
+    file = folder / "fingerprint-0.aot"
+    file.write_bytes(b"classes")
+    os.utime(file, (1, 1))
+    found = doctor.examine_start_cache(embedded)
+    assert (found.warning, found.detail.startswith(f"{file} is damaged")) == (True, True)
+    whole = file.replace(folder / f"fingerprint-{hashlib.sha256(b'classes').hexdigest()}.aot")
+    assert doctor.examine_start_cache(embedded).ok
+    assert not doctor.examine_start_cache(embedded).warning
+    assert ([*folder.iterdir()], whole.stat().st_mtime) == ([whole], 1), "it changes nothing"
+
+
 def test_a_missing_start_cache_is_a_warning_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SWITCH, "off")
     reason = f"switched off by {SWITCH}"
