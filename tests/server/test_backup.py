@@ -30,7 +30,16 @@ from memorygraph.errors import ConnectionError, NotFoundError
 from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH, LINES_PER_BATCH
 from memorygraph.server import admin_tool, compacting, embedded
 from memorygraph.server import process as server_process
-from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
+from memorygraph.server.archive import (
+    DUMP,
+    MANIFEST,
+    Archive,
+    BackupError,
+    Manifest,
+    new_file,
+    open_archive,
+    write_archive,
+)
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.backup import _start_with_new_data, backup, holds_graph, restore
 from memorygraph.server.embedded import StoppedServer
@@ -344,6 +353,11 @@ def home(tmp_path: Path, artifacts: Path) -> Iterator[EmbeddedServer]:
     assert files == ["data", "data/databases", "data/databases/neo4j"]
 
 
+def dump_of(archive: Archive) -> bytes:
+    with archive.dump() as dump:
+        return dump.read()
+
+
 def rewritten(archive: Path, **changes: Any) -> Path:
     """The archive with other things in its manifest."""
     with zipfile.ZipFile(archive) as old:
@@ -406,7 +420,7 @@ def test_a_truncated_archive_is_refused(home: EmbeddedServer, archive: Path) -> 
 def test_a_flipped_byte_is_found_wherever_it_matters(home: EmbeddedServer, archive: Path) -> None:
     whole = archive.read_bytes()
     with open_archive(archive) as (manifest, opened):
-        dump = opened.dump().read()
+        dump = dump_of(opened)
     seed = random.randrange(2**32)
     chance = random.Random(seed)
     refused = 0
@@ -417,7 +431,7 @@ def test_a_flipped_byte_is_found_wherever_it_matters(home: EmbeddedServer, archi
             with open_archive(archive) as (found, opened):
                 opened.verify(found, lambda _share: None)
                 # A date in the archive's own records can be another: what is restored is the same.
-                assert (found, opened.dump().read()) == (manifest, dump), f"seed {seed}"
+                assert (found, dump_of(opened)) == (manifest, dump), f"seed {seed}"
         except BackupError:
             refused += 1
         else:
@@ -426,6 +440,42 @@ def test_a_flipped_byte_is_found_wherever_it_matters(home: EmbeddedServer, archi
             restore(home, archive, overwrite=True)
     print(f"seed {seed}: {refused} of {FLIPS} flips refused")
     assert refused > FLIPS // 2
+
+
+@pytest.mark.parametrize("trouble", ["changed", "cannot be read"])
+def test_an_archive_that_changes_or_fails_after_it_was_verified_is_said_and_is_none_of_the_home(
+    home: EmbeddedServer, archive: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    verify = Archive.verify
+
+    def fail(*_: object) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    def verify_and_change(opened: Archive, *given: Any) -> None:
+        verify(opened, *given)
+        if trouble == "changed":
+            with archive.open("r+b") as file:
+                file.seek(2000)
+                file.write(b"other")
+        else:
+            monkeypatch.setattr(zipfile.ZipExtFile, "read", fail)
+
+    def load(_tool: object, source: Any, *_: object) -> None:
+        while source.read(1000):
+            pass
+
+    monkeypatch.setattr(Archive, "verify", verify_and_change)
+    monkeypatch.setattr(admin_tool.AdminTool, "load", load)
+    said = "is damaged" if trouble == "changed" else "cannot be read: Input/output error"
+    with pytest.raises(BackupError, match=f"{archive} {said}"):
+        restore(home, archive, overwrite=True)
+    for file in home.home.glob("server.lock"):
+        file.unlink()
+
+
+def test_a_failure_of_the_tool_is_not_taken_for_one_of_the_archive(archive: Path) -> None:
+    with open_archive(archive) as (_, opened), pytest.raises(BrokenPipeError), opened.dump():
+        raise BrokenPipeError
 
 
 def test_a_manifest_of_any_json_is_refused_as_one() -> None:
