@@ -84,6 +84,8 @@ class Launch:
     artifacts: Path
     progress: DownloadProgress | None = None
     choose_options: Callable[[AotCache], list[str]] = AotCache.options
+    # A server without them ends soon: neither is it warmed, nor a start cache made.
+    has_clients: bool = True
 
     @property
     def class_path(self) -> list[Path]:
@@ -150,9 +152,9 @@ class Launch:
                 raise
             self.run([], endpoints, until)
             cache.refuse("the JVM did not start with it, and did without it")
-        if options:
+        if self.has_clients and options:
             self.warm_later()
-        else:
+        elif self.has_clients:
             cache.build_later()
         return endpoints
 

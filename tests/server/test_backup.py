@@ -29,7 +29,9 @@ from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.errors import ConnectionError, NotFoundError
 from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH, LINES_PER_BATCH
 from memorygraph.server import admin_tool, compacting, embedded
+from memorygraph.server import backup as backup_module
 from memorygraph.server import process as server_process
+from memorygraph.server.aot_cache import AotCache
 from memorygraph.server.archive import (
     DUMP,
     MANIFEST,
@@ -41,7 +43,7 @@ from memorygraph.server.archive import (
     write_archive,
 )
 from memorygraph.server.artifacts import read_lock
-from memorygraph.server.backup import _start_with_new_data, backup, holds_graph, restore
+from memorygraph.server.backup import _NoSteps, _start_with_new_data, backup, compact_graph, holds_graph, restore
 from memorygraph.server.embedded import StoppedServer
 from memorygraph.server.launch import Launch
 from memorygraph.server.server_home import Workspace
@@ -966,6 +968,25 @@ def test_the_servers_of_a_copy_that_is_interrupted_end_before_their_folder_goes(
         raise KeyboardInterrupt
     assert left == []
     assert interrupted or not workspace.folder.exists()
+
+
+def test_nothing_is_prepared_for_clients_behind_the_start_of_servers_that_copy(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, workspace, begun = EmbeddedServer(tmp_path, artifacts), Workspace(tmp_path), list[str]()
+    stopped = StoppedServer(ran=False, java=tmp_path, class_path=[], start=lambda: None, stop=lambda: True)
+    server.password_file.write_text("a password", "utf-8")
+    (tmp_path / "data").mkdir()
+    monkeypatch.setattr(Launch, "run", lambda launch, *_: begun.append(launch.files.folder.name))
+    monkeypatch.setattr(Launch, "warm_later", lambda _: begun.append("warming"))
+    monkeypatch.setattr(AotCache, "build_later", lambda _: begun.append("start cache"))
+    monkeypatch.setattr(backup_module, "copy_graph", lambda *_: begun.append("copying"))
+    monkeypatch.setattr(admin_tool.AdminTool, "check", lambda *_: None)
+    for found in (tmp_path, None):
+        monkeypatch.setattr(AotCache, "find", lambda _, found=found: found)
+        with workspace.used():
+            compact_graph(server, stopped, workspace, _NoSteps())
+    assert begun == ["source", "copy", "copying"] * 2
 
 
 def test_a_place_that_cannot_be_looked_at_is_named(
