@@ -63,7 +63,7 @@ from memorygraph.messages.stored_conversations import (
 )
 from memorygraph.query import Query
 from memorygraph.scripts import open_script, read_script
-from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.embedded import EmbeddedServer, require_uri
 
 if TYPE_CHECKING:
     from datetime import date, datetime, timedelta
@@ -1276,7 +1276,7 @@ def connect_embedded(server: EmbeddedServer, auth: tuple[str, str] | None, datab
     if not status.running:
         status = server.up()
     auth = auth or (status.username, server.password())
-    return Connection(str(status.bolt_uri), auth, database, certificate=status.certificate_file)
+    return Connection(require_uri(status), auth, database, certificate=status.certificate_file)
 
 
 def login(user: str | None = None, password: str | None = None) -> tuple[str, str] | None:

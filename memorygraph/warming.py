@@ -85,7 +85,8 @@ def warm(home: Path) -> int:
     if process is None:
         return 0
     taken = 0
-    with connect_running(EmbeddedServer(home)) as connection:
+    server = EmbeddedServer(home)
+    with connect_running(server, server.find()) as connection:
         graph = MemoryGraph(connection, NAMESPACE)
         for step in STEPS:
             if not await_idle(process, 1 if taken else IDLE_SAMPLES):

@@ -82,11 +82,20 @@ def status_command(settings: Settings) -> None:
     """Say whether the embedded Neo4j runs, and where.
 
     The password file holds the password and nothing else. Where a server is named, such as by NEO4J_URI, it says who
-    answers there: of a cluster, which members.
+    answers there: of a cluster, which members; also where the home cannot be used.
     """
+    named = find_named_server(settings)
     server = embedded_server()
-    exists, where = server.describe_start_cache()
-    print_status(server.status(), where if exists else f"none: {where}", find_named_server(settings))
+    try:
+        exists, where = server.describe_start_cache()
+        print_status(server.status(), where if exists else f"none: {where}", named)
+    except ConnectionError as error:
+        if named is None:
+            raise
+        from memorygraph.server.embedded import describe
+        from memorygraph.server.server_home import ServerHome
+
+        print_status(describe(ServerHome(server.home), problem=str(error)), named=named)
 
 
 def find_named_server(settings: Settings) -> dict[str, str | None] | None:

@@ -24,7 +24,7 @@ from memorygraph.server import process as server_process
 from memorygraph.server.settings import jvm_arguments
 
 if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
+    from _typeshed import SupportsRead, SupportsWrite
 
 ADMIN_TOOL_CLASS = "org.neo4j.cli.AdminTool"
 DATABASE = "neo4j"
@@ -74,7 +74,7 @@ class AdminTool:
             while piece := dump.read(PIECE_BYTES):
                 target.write(piece)
 
-    def load(self, source: IO[bytes], data: str, steps: Steps) -> None:
+    def load(self, source: SupportsRead[bytes], data: str, steps: Steps) -> None:
         """Make a graph in the folder `data` from a dump."""
         with self._running(steps, "load", "--from-stdin", data=data, stdin=subprocess.PIPE) as process:
             dump = cast(IO[bytes], process.stdin)

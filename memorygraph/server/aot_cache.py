@@ -56,7 +56,9 @@ class AotCache:
         folder = aot_folder(artifacts)
         if home is not None and not is_writable(folder):
             beside = cls(folder, java, artifacts, fingerprint)
-            return beside if beside.exists() else cls(home / folder.name, java, artifacts, fingerprint)
+            found = beside.locate()
+            serves = found is not None and os.access(found, os.R_OK)
+            return beside if serves else cls(home / folder.name, java, artifacts, fingerprint)
         return cls(folder, java, artifacts, fingerprint)
 
     @property
@@ -79,14 +81,21 @@ class AotCache:
         """The file that is locked by who makes a cache here."""
         return self.folder / "lock"
 
+    def find_whole(self) -> Path | None:
+        """Return the file of the cache if it is whole, and change nothing."""
+        with contextlib.suppress(OSError):
+            return next(filter(is_whole, sorted(self.folder.glob(f"{self.fingerprint}-*.aot"))), None)
+        return None
+
     def find(self) -> Path | None:
         """Return the file of the cache if it is whole; a damaged one is removed."""
         if not is_switched_on():
             return None
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.glob(f"{self.fingerprint}-*.aot")):
-                if path.stem.rpartition("-")[2] == sha256_of(path):
-                    os.utime(path)  # the last used ones are kept
+                if is_whole(path):
+                    with contextlib.suppress(OSError):  # in a folder of another user, who may only read it
+                        os.utime(path)  # the last used ones are kept
                     return path
                 path.unlink()
         return None
@@ -122,6 +131,8 @@ class AotCache:
         """Tell whether a process makes a cache here."""
         from filelock import FileLock, Timeout
 
+        if not self.making_lock.exists():  # and to ask would make it
+            return False
         try:
             with FileLock(self.making_lock, timeout=0):
                 return False
@@ -136,7 +147,7 @@ class AotCache:
             return f"switched off by {SWITCH}"
         if self.was_refused_lately():
             return self.refusal.read_text("utf-8", "replace")
-        if self.folder.is_dir() and self.is_being_made():
+        if self.is_being_made():
             return "it is being made in the background"
         if lack := find_lack(self.folder):
             return lack
@@ -189,6 +200,11 @@ class AotCache:
 def aot_folder(artifacts: Path) -> Path:
     """Return the folder of the caches for Neo4j's files."""
     return artifacts.with_name(f"{artifacts.name}.aot")
+
+
+def is_whole(path: Path) -> bool:
+    """Tell whether the file of a cache has the hash in its name, for which all of it is read."""
+    return path.stem.rpartition("-")[2] == sha256_of(path)
 
 
 def is_switched_on(switch: str = SWITCH) -> bool:

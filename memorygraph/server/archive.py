@@ -12,7 +12,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -127,6 +127,19 @@ def open_archive(path: Path) -> Iterator[tuple[Manifest, Archive]]:
         yield manifest, archive
 
 
+class DumpReader:
+    """Reads the dump in an archive, which may have changed or be out of reach since it was opened."""
+
+    def __init__(self, file: IO[bytes], reading: Callable[[], AbstractContextManager[None]]) -> None:
+        self._file = file
+        self._reading = reading
+
+    def read(self, size: int = -1) -> bytes:
+        """Read at most `size` bytes, or all that are left; none at the end."""
+        with self._reading():
+            return self._file.read(size)
+
+
 class Archive:
     """An archive that is open for reading."""
 
@@ -161,7 +174,7 @@ class Archive:
     def verify(self, manifest: Manifest, reach: Callable[[float], None]) -> None:
         """Compare the dump with its hash in the manifest."""
         found, size = hashlib.sha256(), 0
-        with self._reading(), self.dump() as dump:
+        with self.dump() as dump:
             while piece := dump.read(PIECE_BYTES):
                 found.update(piece)
                 size += len(piece)
@@ -169,9 +182,13 @@ class Archive:
         if size != manifest.dump_bytes or found.hexdigest() != manifest.dump_sha256:
             raise self._damaged("the dump is not the one that was written")
 
-    def dump(self) -> IO[bytes]:
-        """Open the dump."""
-        return self._zip.open(self._dump)
+    @contextmanager
+    def dump(self) -> Iterator[DumpReader]:
+        """Open the dump; what fails in the block beside its reading is not explained."""
+        with self._reading():
+            file = self._zip.open(self._dump)
+        with file:
+            yield DumpReader(file, self._reading)
 
     @contextmanager
     def _reading(self) -> Iterator[None]:

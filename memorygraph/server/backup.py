@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,8 +21,9 @@ from memorygraph.server.archive import BackupError, Manifest, new_file, open_arc
 from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.compacting import copy_graph, needs_compacting
 from memorygraph.server.embedded import EmbeddedServer, StoppedServer
+from memorygraph.server.launch import Launch
 from memorygraph.server.process import free_ports
-from memorygraph.server.server_home import ServerHome, Workspace
+from memorygraph.server.server_home import ServerHome, Workspace, finish
 from memorygraph.server.settings import Endpoints
 
 
@@ -136,6 +137,13 @@ def write_backup(
             return write_archive(file, lambda target: tool.dump(target, steps), created_at)
 
 
+class CopyingServer(EmbeddedServer):
+    """A server that runs while a graph is copied, and has no clients."""
+
+    def _prepare(self, progress: DownloadProgress | None) -> Launch:
+        return replace(super()._prepare(progress), has_clients=False)
+
+
 def compact_graph(server: EmbeddedServer, stopped: StoppedServer, workspace: Workspace, steps: Steps) -> AdminTool:
     """Copy a graph of which something was forgotten into a new store, and return the tool for that.
 
@@ -143,7 +151,7 @@ def compact_graph(server: EmbeddedServer, stopped: StoppedServer, workspace: Wor
     """
     steps.begin("copying the graph, because something was forgotten: the files still hold it")
     workspace.make_source_home(server.password())
-    source, copy = (EmbeddedServer(home, server.artifacts) for home in (workspace.source_home, workspace.copy_home))
+    source, copy = (CopyingServer(home, server.artifacts) for home in (workspace.source_home, workspace.copy_home))
     with ExitStack() as running:
         for each in (source, copy):
             # At the usual ports a client that was told these would find a server that refuses it, or that it writes to.
@@ -166,14 +174,16 @@ def check_graph(server: EmbeddedServer, stopped: StoppedServer, workspace: Works
 
 
 def _start_with_new_data(stopped: StoppedServer, workspace: Workspace) -> None:
-    workspace.swap()
     try:
+        workspace.swap()
         stopped.start()
     except BaseException:
         # A start that was interrupted after it succeeded has cleared the workspace.
         if workspace.folder.exists():
-            stopped.stop()
-            workspace.swap_back()
+            try:
+                stopped.stop_wholly()
+            finally:
+                finish(workspace.swap_back)
         raise
 
 

@@ -18,7 +18,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import UNCOMPACTED
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
-from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.embedded import EmbeddedServer, ServerStatus, require_uri
 
 ALL_SECONDS = 24 * 3600.0
 INDEX_SECONDS = 3600
@@ -45,7 +45,7 @@ def needs_compacting(data: Path) -> bool:
 def copy_graph(source: EmbeddedServer, target: EmbeddedServer) -> None:
     """Copy the graph of one running server into another, empty one."""
     with ExitStack() as stack:
-        read, write = (stack.enter_context(connect_running(server)) for server in (source, target))
+        read, write = (stack.enter_context(connect_running(server, server.up())) for server in (source, target))
         ends = copy_nodes(read, write)
         copy_relationships(read, write, ends)
         for name in ("compact/constraints", "compact/indexes"):
@@ -57,11 +57,10 @@ def copy_graph(source: EmbeddedServer, target: EmbeddedServer) -> None:
         write.define(CYPHER["schema/await-indexes"](seconds=INDEX_SECONDS))
 
 
-def connect_running(server: EmbeddedServer) -> Connection:
-    """Connect to a running server."""
-    status = server.find()
+def connect_running(server: EmbeddedServer, status: ServerStatus) -> Connection:
+    """Connect to a server, where its status says that it runs."""
     login = (status.username, server.password())
-    return Connection(str(status.bolt_uri), login, certificate=status.certificate_file)
+    return Connection(require_uri(status), login, certificate=status.certificate_file)
 
 
 def copy_nodes(source: Connection, target: Connection) -> dict[str, str]:

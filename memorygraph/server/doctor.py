@@ -32,7 +32,7 @@ from memorygraph.server.available_memory import find_available_memory
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.findings import Check, Diagnosis, run_checks
 from memorygraph.server.java import SUITABLE_VERSION, java_executable, java_version
-from memorygraph.server.server_home import Workspace
+from memorygraph.server.server_home import ServerHome, Workspace
 from memorygraph.server.settings import JVM_FLAGS
 
 MIN_SERVER_MEMORY_BYTES = 900 * 2**20
@@ -208,10 +208,12 @@ def examine_ports(server: EmbeddedServer) -> Diagnosis:
     if server.status().running:
         return Diagnosis.passed("ports", "the server has its ports")
     usual = (server_process.DEFAULT_BOLT_PORT, server_process.DEFAULT_HTTP_PORT)
-    bolt, http = server_process.choose_ports(usual)
+    former = ServerHome(server.home).endpoints
+    wanted = (former.bolt, former.http) if former else usual
+    bolt, http = server_process.choose_ports(wanted)
     taken = [
         f"; {port} is taken by {server_process.listener(port) or 'another program'}"
-        for port, free in zip(usual, (bolt, http), strict=True)
+        for port, free in zip(wanted, (bolt, http), strict=True)
         if port != free
     ]
     return Diagnosis.passed("ports", f"Bolt can have {bolt} and HTTP {http}{''.join(taken)}")

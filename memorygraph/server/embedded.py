@@ -30,8 +30,8 @@ from memorygraph.server.launch import (
     server_answers,
     stop_server,
 )
-from memorygraph.server.server_home import ServerHome, Workspace
-from memorygraph.server.settings import USERNAME
+from memorygraph.server.server_home import ServerHome, Workspace, finish
+from memorygraph.server.settings import USERNAME, Endpoints
 
 if TYPE_CHECKING:
     import psutil
@@ -59,16 +59,12 @@ class StoppedServer:
     ran: bool
     java: Path
     class_path: list[Path]
-    start: Callable[[], None]
+    start: Callable[[], object]
     stop: Callable[[], bool]
 
     def stop_wholly(self) -> None:
         """Stop it to the end, also where that is interrupted: a start could take it for one that runs."""
-        try:
-            self.stop()
-        except BaseException:
-            self.stop()
-            raise
+        finish(self.stop)
 
     def restart(self) -> None:
         """Start it again if it ran before."""
@@ -116,19 +112,9 @@ class EmbeddedServer:
         with self._files.accessed():
             endpoints = self._files.endpoints
             process = server_process.find_server(self.home) if endpoints and self._files.has_identity else None
-        running = bool(
-            endpoints and process and server_process.is_alive(process) and server_answers(process, endpoints)
-        )
-        return ServerStatus(
-            running=running,
-            bolt_uri=endpoints.bolt_uri if endpoints and running else None,
-            browser_url=endpoints.browser_url if endpoints and running else None,
-            username=USERNAME,
-            password_file=str(self.password_file),
-            certificate_file=str(self._files.certificate_file),
-            home=str(self.home),
-            version=endpoints.version if endpoints and running else read_lock().version,
-        )
+        if endpoints and process and server_process.is_alive(process) and server_answers(process, endpoints):
+            return describe(self._files, endpoints)
+        return describe(self._files)
 
     def up(self, progress: DownloadProgress | None = None, timeout_s: float = START_TIMEOUT_S) -> ServerStatus:
         """Have the server running: download it if needed, start it if needed, wait until it answers.
@@ -143,8 +129,8 @@ class EmbeddedServer:
         with self._files.accessed():
             launch = self._prepare(progress)
             with self._files.locked(timeout_s + STOP_TIMEOUT_S):
-                launch.have_running(timeout_s)
-        return self.find()
+                # Not found anew: it may be slow to answer again, or be stopped at this moment.
+                return describe(self._files, launch.have_running(timeout_s))
 
     def down(self) -> bool:
         """Stop the server and wait until it has stopped; False when there was none.
@@ -193,13 +179,18 @@ class EmbeddedServer:
         return AotCache.of(java_executable(), self.artifacts, read_lock().class_path(self.artifacts), self.home)
 
     def describe_start_cache(self, *, verify: bool = False) -> tuple[bool, str]:
-        """Say whether there is a start cache, and where, or why there is none; `verify` reads all of it."""
+        """Say whether there is a start cache, and where, or why there is none; `verify` reads all of it.
+
+        It changes nothing: the next start removes a damaged one.
+        """
         with self._files.accessed():
             if (cache := self.start_cache()) is None:
                 return False, "not made yet: Neo4j is not downloaded"
-            if is_switched_on() and (found := cache.find() if verify else cache.locate()):
-                return True, f"{found.stat().st_size // 2**20} MB at {found}"
-            return False, cache.why_missing()
+            if not is_switched_on() or (found := cache.locate()) is None:
+                return False, cache.why_missing()
+            if verify and cache.find_whole() is None:
+                return False, f"{found} is damaged, or cannot be read: the next start has it made anew"
+            return True, f"{found.stat().st_size // 2**20} MB at {found}"
 
     def check(self) -> None:
         """Log in to the running server with the password of this home, or raise a ConnectionError."""
@@ -228,3 +219,25 @@ class EmbeddedServer:
         if not is_complete(self.artifacts):
             install(self.artifacts, progress)
         return Launch(self._files, java, self.artifacts, progress)
+
+
+def describe(files: ServerHome, endpoints: Endpoints | None = None, problem: str | None = None) -> ServerStatus:
+    """Describe the server of a home that answers at these endpoints; None while it does not run, with what is wrong."""
+    return ServerStatus(
+        running=endpoints is not None,
+        bolt_uri=endpoints.bolt_uri if endpoints else None,
+        browser_url=endpoints.browser_url if endpoints else None,
+        username=USERNAME,
+        password_file=str(files.password_file),
+        certificate_file=str(files.certificate_file),
+        home=str(files.folder),
+        version=endpoints.version if endpoints else read_lock().version,
+        problem=problem,
+    )
+
+
+def require_uri(status: ServerStatus) -> str:
+    """Return the address for a driver, or raise a ConnectionError where the server does not run."""
+    if status.bolt_uri is None:
+        raise ConnectionError(f"the embedded Neo4j of {status.home} does not run: run `memorygraph up`")
+    return status.bolt_uri

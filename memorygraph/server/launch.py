@@ -84,17 +84,19 @@ class Launch:
     artifacts: Path
     progress: DownloadProgress | None = None
     choose_options: Callable[[AotCache], list[str]] = AotCache.options
+    # A server without them ends soon: neither is it warmed, nor a start cache made.
+    has_clients: bool = True
 
     @property
     def class_path(self) -> list[Path]:
         """The files of Neo4j, which `install` verifies before they are used."""
         return read_lock().class_path(self.artifacts)
 
-    def have_running(self, timeout_s: float) -> None:
-        """Start the server unless it runs, and wait until it answers."""
+    def have_running(self, timeout_s: float) -> Endpoints:
+        """Start the server unless it runs, wait until it answers, and return where."""
         former = self.files.endpoints
-        if self.is_answering(former, time.monotonic() + timeout_s):
-            return
+        if self.is_answering(former, time.monotonic() + timeout_s) and former:
+            return former
         # Here and not earlier: until this process had the lock, others could change the files.
         install(self.artifacts, self.progress)
         workspace = Workspace(self.files.folder)
@@ -102,15 +104,9 @@ class Launch:
         self.files.prepare_password()
         self.files.prepare_certificate()
         until = time.monotonic() + timeout_s  # a download, or the end of an earlier server, takes none of it
-        for races_left in reversed(range(MAX_PORT_RACES)):
-            try:
-                self.start(former, until)
-            except _PortTakenError:
-                if not races_left:
-                    raise
-            else:
-                workspace.clear()
-                return
+        endpoints = self.race_for_ports(former, until)
+        workspace.clear()
+        return endpoints
 
     def is_answering(self, endpoints: Endpoints | None, until: float) -> bool:
         """Wait for a server that another process started, and may not have seen answer before it was killed."""
@@ -132,8 +128,15 @@ class Launch:
             return False
         return True
 
-    def start(self, former: Endpoints | None, until: float) -> None:
-        """Start the server, again without its start cache where the JVM fails with it."""
+    def race_for_ports(self, former: Endpoints | None, until: float) -> Endpoints:
+        """Start the server, again at other ports where another program takes one of them first."""
+        for _ in range(MAX_PORT_RACES - 1):
+            with contextlib.suppress(_PortTakenError):
+                return self.start(former, until)
+        return self.start(former, until)
+
+    def start(self, former: Endpoints | None, until: float) -> Endpoints:
+        """Start the server, again without its start cache where the JVM fails with it, and return where it listens."""
         bolt, http_port = server_process.choose_ports((former.bolt, former.http) if former else None)
         endpoints = Endpoints(bolt, http_port, read_lock().version)
         self.files.logs.mkdir(mode=0o700, exist_ok=True)
@@ -149,10 +152,11 @@ class Launch:
                 raise
             self.run([], endpoints, until)
             cache.refuse("the JVM did not start with it, and did without it")
-        if options:
+        if self.has_clients and options:
             self.warm_later()
-        else:
+        elif self.has_clients:
             cache.build_later()
+        return endpoints
 
     def warm_later(self) -> psutil.Process | None:
         """Have the server plan what is asked first while nothing waits for it: see `memorygraph/warming.py`."""

@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,6 +60,11 @@ class ServerHome:
             raise ConnectionError(
                 f"the password file {self.password_file} is not text in UTF-8: save it as that, with the password alone"
             ) from None
+        except OSError as error:
+            raise ConnectionError(
+                f"the password file {self.password_file} cannot be read: {error.strerror or error}. Make it a file "
+                "that this user can read, with the password alone"
+            ) from error
 
     def make(self) -> None:
         """Create the folder if it is missing, and keep others out of it."""
@@ -147,6 +152,7 @@ class Workspace:
         try:
             yield
         finally:
+            finish(self.recover)  # what an interrupt has left running would be lost with its folder
             if not os.path.lexists(self.former_data):
                 self.clear()
 
@@ -190,7 +196,17 @@ class Workspace:
         self.new_data.rename(self._data)
 
     def swap_back(self) -> None:
-        """Put the former data, if there was any, back in its place."""
-        self._data.rename(self.new_data)
+        """Put the former data, if there was any, back in its place, wherever the swap or this was cut short."""
+        if not os.path.lexists(self.new_data):
+            self._data.rename(self.new_data)
         if os.path.lexists(self.former_data):
             self.former_data.rename(self._data)
+
+
+def finish(work: Callable[[], object]) -> None:
+    """Do what can be repeated to its end, also where it is interrupted."""
+    try:
+        work()
+    except BaseException:
+        work()
+        raise

@@ -215,6 +215,28 @@ def test_where_nothing_can_be_written_beside_the_files_of_neo4j_the_cache_is_in_
     assert AotCache.of(java_executable(), jars[0].parent, jars, tmp_path / "home") == beside, "one that is there serves"
 
 
+def test_a_cache_in_a_folder_that_cannot_be_written_is_used(
+    fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    cache = fitting()
+    kept = made(cache)
+    monkeypatch.setattr(os, "utime", refuse)
+    assert cache.find() == kept
+
+
+def test_where_the_cache_beside_the_files_of_neo4j_cannot_be_read_one_is_made_in_the_home(
+    fitting: Callable[[], AotCache], jars: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = made(fitting())
+    monkeypatch.setattr(aot_cache, "is_writable", lambda _folder: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: (path, mode) != (kept, os.R_OK))
+    own = AotCache.of(java_executable(), jars[0].parent, jars, tmp_path / "home")
+    assert own.folder.parent == tmp_path / "home"
+
+
 def test_who_waits_for_a_cache_has_it_made_and_hears_when_that_fails(
     fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
 ) -> None:

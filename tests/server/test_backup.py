@@ -29,10 +29,21 @@ from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.errors import ConnectionError, NotFoundError
 from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH, LINES_PER_BATCH
 from memorygraph.server import admin_tool, compacting, embedded
+from memorygraph.server import backup as backup_module
 from memorygraph.server import process as server_process
-from memorygraph.server.archive import DUMP, MANIFEST, BackupError, Manifest, new_file, open_archive, write_archive
+from memorygraph.server.aot_cache import AotCache
+from memorygraph.server.archive import (
+    DUMP,
+    MANIFEST,
+    Archive,
+    BackupError,
+    Manifest,
+    new_file,
+    open_archive,
+    write_archive,
+)
 from memorygraph.server.artifacts import read_lock
-from memorygraph.server.backup import _start_with_new_data, backup, holds_graph, restore
+from memorygraph.server.backup import _NoSteps, _start_with_new_data, backup, compact_graph, holds_graph, restore
 from memorygraph.server.embedded import StoppedServer
 from memorygraph.server.launch import Launch
 from memorygraph.server.server_home import Workspace
@@ -344,6 +355,11 @@ def home(tmp_path: Path, artifacts: Path) -> Iterator[EmbeddedServer]:
     assert files == ["data", "data/databases", "data/databases/neo4j"]
 
 
+def dump_of(archive: Archive) -> bytes:
+    with archive.dump() as dump:
+        return dump.read()
+
+
 def rewritten(archive: Path, **changes: Any) -> Path:
     """The archive with other things in its manifest."""
     with zipfile.ZipFile(archive) as old:
@@ -406,7 +422,7 @@ def test_a_truncated_archive_is_refused(home: EmbeddedServer, archive: Path) -> 
 def test_a_flipped_byte_is_found_wherever_it_matters(home: EmbeddedServer, archive: Path) -> None:
     whole = archive.read_bytes()
     with open_archive(archive) as (manifest, opened):
-        dump = opened.dump().read()
+        dump = dump_of(opened)
     seed = random.randrange(2**32)
     chance = random.Random(seed)
     refused = 0
@@ -417,7 +433,7 @@ def test_a_flipped_byte_is_found_wherever_it_matters(home: EmbeddedServer, archi
             with open_archive(archive) as (found, opened):
                 opened.verify(found, lambda _share: None)
                 # A date in the archive's own records can be another: what is restored is the same.
-                assert (found, opened.dump().read()) == (manifest, dump), f"seed {seed}"
+                assert (found, dump_of(opened)) == (manifest, dump), f"seed {seed}"
         except BackupError:
             refused += 1
         else:
@@ -426,6 +442,42 @@ def test_a_flipped_byte_is_found_wherever_it_matters(home: EmbeddedServer, archi
             restore(home, archive, overwrite=True)
     print(f"seed {seed}: {refused} of {FLIPS} flips refused")
     assert refused > FLIPS // 2
+
+
+@pytest.mark.parametrize("trouble", ["changed", "cannot be read"])
+def test_an_archive_that_changes_or_fails_after_it_was_verified_is_said_and_is_none_of_the_home(
+    home: EmbeddedServer, archive: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    verify = Archive.verify
+
+    def fail(*_: object) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    def verify_and_change(opened: Archive, *given: Any) -> None:
+        verify(opened, *given)
+        if trouble == "changed":
+            with archive.open("r+b") as file:
+                file.seek(2000)
+                file.write(b"other")
+        else:
+            monkeypatch.setattr(zipfile.ZipExtFile, "read", fail)
+
+    def load(_tool: object, source: Any, *_: object) -> None:
+        while source.read(1000):
+            pass
+
+    monkeypatch.setattr(Archive, "verify", verify_and_change)
+    monkeypatch.setattr(admin_tool.AdminTool, "load", load)
+    said = "is damaged" if trouble == "changed" else "cannot be read: Input/output error"
+    with pytest.raises(BackupError, match=f"{archive} {said}"):
+        restore(home, archive, overwrite=True)
+    for file in home.home.glob("server.lock"):
+        file.unlink()
+
+
+def test_a_failure_of_the_tool_is_not_taken_for_one_of_the_archive(archive: Path) -> None:
+    with open_archive(archive) as (_, opened), pytest.raises(BrokenPipeError), opened.dump():
+        raise BrokenPipeError
 
 
 def test_a_manifest_of_any_json_is_refused_as_one() -> None:
@@ -555,6 +607,39 @@ def test_a_start_that_fails_with_the_new_data_puts_the_former_back(tmp_path: Pat
         take_over(workspace, fail, stop)
     assert told == ["new", "stop"]
     assert [path.name for path in tmp_path.rglob("*")] == (["data", "former"] if had_graph else [])
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("second", range(8))
+def test_a_restore_that_is_interrupted_twice_leaves_the_former_graph(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, second: int, when: str
+) -> None:
+    workspace, data, rename, told = Workspace(tmp_path), tmp_path / "data", Path.rename, list[str]()
+
+    def interrupting(name: str, work: Callable[..., Any] = lambda: True) -> Callable[..., Any]:
+        def done(*given: Any) -> Any:
+            told.append(name)
+            is_second = len(told) == second + 1
+            if is_second and when == "before":
+                raise KeyboardInterrupt
+            result = work(*given)
+            if is_second or name == "start":
+                raise KeyboardInterrupt
+            return result
+
+        return done
+
+    data.mkdir()
+    (data / "former").touch()
+    workspace.begin()
+    monkeypatch.setattr(Path, "rename", interrupting("rename", rename))
+    monkeypatch.setattr(workspace, "begin", lambda: None)
+    with pytest.raises(KeyboardInterrupt):
+        take_over(workspace, interrupting("start"), interrupting("stop"))
+    monkeypatch.undo()
+    Workspace(tmp_path).recover()  # as the start does that follows
+    Workspace(tmp_path).clear()
+    assert [path.name for path in tmp_path.rglob("*")] == ["data", "former"], told
 
 
 def test_an_interrupt_after_a_good_start_does_not_take_the_new_data_away(tmp_path: Path) -> None:
@@ -861,6 +946,47 @@ def test_down_ends_what_a_killed_backup_or_restore_has_left(tmp_path: Path, monk
     assert not server.down()
     assert left == []
     assert (server.home / "data").is_dir()
+
+
+@pytest.mark.parametrize("interrupted", [True, False])
+def test_the_servers_of_a_copy_that_is_interrupted_end_before_their_folder_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, interrupted: bool
+) -> None:
+    workspace, told = Workspace(tmp_path), list[Path]()
+    left = [workspace.copy_home, workspace.source_home]
+
+    def kill(home: Path) -> None:
+        told.append(home)
+        if len(told) == 1 and interrupted:
+            raise KeyboardInterrupt
+        assert workspace.folder.exists()
+        left.remove(home)
+
+    monkeypatch.setattr(server_process, "find_server", lambda home: home if home in left else None)
+    monkeypatch.setattr(server_process, "kill", kill)
+    with pytest.raises(KeyboardInterrupt), workspace.used():
+        raise KeyboardInterrupt
+    assert left == []
+    assert interrupted or not workspace.folder.exists()
+
+
+def test_nothing_is_prepared_for_clients_behind_the_start_of_servers_that_copy(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, workspace, begun = EmbeddedServer(tmp_path, artifacts), Workspace(tmp_path), list[str]()
+    stopped = StoppedServer(ran=False, java=tmp_path, class_path=[], start=lambda: None, stop=lambda: True)
+    server.password_file.write_text("a password", "utf-8")
+    (tmp_path / "data").mkdir()
+    monkeypatch.setattr(Launch, "run", lambda launch, *_: begun.append(launch.files.folder.name))
+    monkeypatch.setattr(Launch, "warm_later", lambda _: begun.append("warming"))
+    monkeypatch.setattr(AotCache, "build_later", lambda _: begun.append("start cache"))
+    monkeypatch.setattr(backup_module, "copy_graph", lambda *_: begun.append("copying"))
+    monkeypatch.setattr(admin_tool.AdminTool, "check", lambda *_: None)
+    for found in (tmp_path, None):
+        monkeypatch.setattr(AotCache, "find", lambda _, found=found: found)
+        with workspace.used():
+            compact_graph(server, stopped, workspace, _NoSteps())
+    assert begun == ["source", "copy", "copying"] * 2
 
 
 def test_a_place_that_cannot_be_looked_at_is_named(

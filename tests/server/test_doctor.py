@@ -30,12 +30,14 @@ from memorygraph.memory.doctor import examine_models
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.server import available_memory, doctor
+from memorygraph.server import embedded as server_embedded
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import SWITCH, AotCache
 from memorygraph.server.artifacts import Artifact, Lock
 from memorygraph.server.doctor import Database, examine, examine_content, examine_named
 from memorygraph.server.findings import Diagnosis, known_secrets, run_checks
-from memorygraph.server.server_home import Workspace
+from memorygraph.server.server_home import ServerHome, Workspace
+from memorygraph.server.settings import Endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -102,6 +104,26 @@ def named_home(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 @pytest.mark.usefixtures("named_home")
+def test_a_damaged_start_cache_is_said_and_left_to_the_next_start(
+    embedded: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "neo4j.aot"
+    folder.mkdir()
+    cache = AotCache(folder, tmp_path, tmp_path, "fingerprint")
+    monkeypatch.setattr(embedded, "start_cache", lambda: cache)
+    assert embedded.describe_start_cache(verify=True) == (False, cache.why_missing())
+    assert [*folder.iterdir()] == [], "it changes nothing"
+    file = folder / "fingerprint-0.aot"
+    file.write_bytes(b"classes")
+    os.utime(file, (1, 1))
+    found = doctor.examine_start_cache(embedded)
+    assert (found.warning, found.detail.startswith(f"{file} is damaged")) == (True, True)
+    whole = file.replace(folder / f"fingerprint-{hashlib.sha256(b'classes').hexdigest()}.aot")
+    assert doctor.examine_start_cache(embedded).ok
+    assert not doctor.examine_start_cache(embedded).warning
+    assert ([*folder.iterdir()], whole.stat().st_mtime) == ([whole], 1), "it changes nothing"
+
+
 def test_a_missing_start_cache_is_a_warning_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SWITCH, "off")
     reason = f"switched off by {SWITCH}"
@@ -124,6 +146,23 @@ def test_the_status_says_where_the_start_cache_is_or_why_there_is_none(
     said = f"3 MB at {cache}" if is_there else f"none: switched off by {SWITCH}"
     assert json.loads(CliRunner().invoke(cli, ["status", "--json"]).stdout)["start_cache"] == said
     assert f"cache     {said}" in CliRunner().invoke(cli, ["status"]).stdout.splitlines()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")
+def test_the_status_of_a_named_server_is_found_where_the_home_cannot_be_used(
+    named_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named_home.chmod(0o777)
+    assert CliRunner().invoke(cli, ["status"]).exit_code == ConnectionError.exit_code
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    answer = CliRunner().invoke(cli, ["status", "--json"])
+    found = json.loads(answer.stdout)
+    assert (answer.exit_code, found["running"], "start_cache" in found) == (0, False, False)
+    assert "cannot be reached" in found["server"]["problem"]
+    assert "every user can write" in found["problem"]
+    text = CliRunner().invoke(cli, ["status"]).stdout
+    assert text.startswith("bolt://127.0.0.1:1: Neo4j cannot be reached")
+    assert text.endswith(f"\n{found['problem']}\nhome      {named_home}\n")
 
 
 def test_a_java_home_of_another_java_is_said(embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,6 +202,16 @@ def test_who_has_a_port_is_said(embedded: EmbeddedServer, monkeypatch: pytest.Mo
         found = of(doctor.examine(embedded), "ports")
     assert found.ok, "the server takes another one"
     assert f"{port} is taken by {psutil.Process().name()} (process {os.getpid()})" in found.detail
+
+
+def test_the_ports_of_the_last_start_are_those_that_the_server_would_get(embedded: EmbeddedServer) -> None:
+    bolt, http = server_process.free_ports()
+    ServerHome(embedded.home).configure(Endpoints(bolt, http, "2026.08.1"))
+    assert doctor.examine_ports(embedded).detail == f"Bolt can have {bolt} and HTTP {http}"
+    with socket.create_server(("127.0.0.1", http)):
+        said = doctor.examine_ports(embedded).detail
+    assert re.match(f"Bolt can have {bolt} and HTTP (?!{http};)", said)
+    assert f"; {http} is taken by" in said
 
 
 def test_files_from_the_future_show_that_the_clock_was_put_back(embedded: EmbeddedServer) -> None:
@@ -249,6 +298,26 @@ def test_a_password_file_in_another_encoding_is_named(
         embedded.up()
     assert not embedded.down()
     assert not embedded.status().running
+
+
+def test_a_running_server_whose_password_file_cannot_be_read_can_be_looked_at_and_stopped(
+    embedded: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = ServerHome(embedded.home)
+    home.configure(Endpoints(17687, 17474, "2026.08.1"))
+    home.prepare_certificate()
+    home.password_file.mkdir()  # as unreadable as one without the right to it is, and for the administrator too
+    stopped: list[psutil.Process] = []
+    monkeypatch.setattr(server_process, "find_server", lambda _home: psutil.Process())
+    monkeypatch.setattr(server_process, "stop", lambda process, _patience_s: stopped.append(process))
+    monkeypatch.setattr(server_embedded, "server_answers", lambda *_: True)
+    assert embedded.status().running
+    assert embedded.down()
+    assert stopped == [psutil.Process()]
+    said = f"the password file {home.password_file} cannot be read: "
+    assert said in of(examine(embedded), "password file").detail
+    with pytest.raises(ConnectionError, match=f"{re.escape(said)}.*this user can read"):
+        embedded.password()
 
 
 def test_a_mark_at_the_beginning_of_a_password_file_is_no_part_of_the_password(embedded: EmbeddedServer) -> None:

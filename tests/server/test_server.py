@@ -25,11 +25,14 @@ from memorygraph import MemoryGraph
 from memorygraph.cli.load import compile_all, try_all
 from memorygraph.errors import ConnectionError, DownloadError, RestartNeededError, TooLargeError
 from memorygraph.languages import parse
-from memorygraph.server import installation, settings
+from memorygraph.server import embedded, installation, settings
 from memorygraph.server import process as server_process
 from memorygraph.server.artifacts import read_lock
 from memorygraph.server.doctor import examine
 from memorygraph.server.embedded import EmbeddedServer
+from memorygraph.server.launch import Launch
+from memorygraph.server.server_home import ServerHome
+from memorygraph.server.settings import Endpoints
 from tests.examples import profile
 
 if TYPE_CHECKING:
@@ -295,6 +298,20 @@ def test_a_start_that_fails_leaves_no_process_and_says_why(
     assert len(started) == 1, "what Neo4j itself refuses is not tried again"
     assert processes_of(server) == []
     assert not server.status().running
+
+
+def test_a_start_says_where_the_server_is_that_it_has_seen_answer(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, home = EmbeddedServer(tmp_path / "home", artifacts), ServerHome(tmp_path / "home")
+    home.configure(Endpoints(17687, 17474, "2026.08.1"))
+    home.prepare_certificate()
+    monkeypatch.setattr(server_process, "find_server", lambda _home: psutil.Process())
+    monkeypatch.setattr(Launch, "await_answer", lambda *_: None)
+    monkeypatch.setattr(embedded, "server_answers", lambda *_: False)  # HTTP took too long, just before and after
+    status = server.up()
+    assert (status.running, status.bolt_uri) == (True, "bolt://127.0.0.1:17687")
+    assert not server.find().running
 
 
 def test_a_start_that_takes_too_long_leaves_no_process(make_server: Callable[[], EmbeddedServer]) -> None:
