@@ -327,8 +327,8 @@ def say_place(settings: Settings, graph: MemoryGraph, *, dry_run: bool) -> None:
     """Say where what was stored can be seen."""
     if dry_run:
         output.say("a dry run: nothing was stored")
-    elif settings.embedded:
-        output.print_text(f"see it in Neo4j Browser: {embedded_server().status().browser_url}")
+    elif settings.embedded and (url := embedded_server().status().browser_url):  # it may have been stopped meanwhile
+        output.print_text(f"see it in Neo4j Browser: {url}")
     else:
         output.say(f"stored in namespace {graph.namespace} of {graph.connection.uri}")
 
