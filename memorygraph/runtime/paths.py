@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 from memorygraph.errors import MemoryGraphError
@@ -39,9 +40,13 @@ def within(root: Path, path: str) -> Path:
 def resolve_path(path: Path, written: str) -> Path:
     """Follow every link on a path, which is shown as it was written if that fails."""
     try:
-        return path.resolve()
+        resolved = path.resolve()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            resolved.stat()  # Python 3.13 and later resolve a loop of links to itself
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a null character
         raise MemoryGraphError(f"{written!r} cannot be a path: {error}") from None
+    else:
+        return resolved
 
 
 def open_plain(path: Path, flags: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import closing
 from threading import Event, Thread
 from typing import Any
 
@@ -106,7 +107,8 @@ def test_two_agents_with_a_handoff_and_a_tool_leave_what_sqlite_keeps(
             return await session.get_items(), [request.json for request in model.requests]
 
     ours, our_requests = asyncio.run(talk(MemoryGraphSession(graph, "shift")))
-    theirs, their_requests = asyncio.run(talk(SQLiteSession("shift")))
+    with closing(SQLiteSession("shift")) as of_sdk:
+        theirs, their_requests = asyncio.run(talk(of_sdk))
     assert contents(ours) == contents(theirs)
     sent = "messages" if "messages" in our_requests[0] else "input"
     assert [contents(each[sent]) for each in our_requests] == [contents(each[sent]) for each in their_requests]
