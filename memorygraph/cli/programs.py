@@ -254,6 +254,8 @@ def execute_entry(session: Session, entry: str) -> None:
         output.say(str(error))
     except MemoryGraphError as error:
         output.say_error(error)
+    except KeyboardInterrupt:
+        output.say("stopped; what the entry had done by then stays")
 
 
 def list_names(session: Session) -> str:
@@ -277,12 +279,17 @@ REPL_COMMANDS = {":help": lambda _: REPL_HELP, ":names": list_names, ":context":
 
 def show_value(value: Any) -> str:
     """A value as JSON, or what kind of thing it is."""
-    from memorygraph.runtime.agentscript.values import describe_value
+    from memorygraph.context.origins import copy_value
+    from memorygraph.runtime.agentscript.values import describe_value, require_data
     from memorygraph.runtime.imports import Capability
 
     if isinstance(value, Capability):
         return describe_value(value)
-    return value if isinstance(value, str) else output.to_json(value, indent=2)
+    try:
+        shown = copy_value(require_data(value, "be shown"))
+    except MemoryGraphError as error:  # it holds itself, or a tool or a model
+        return f"({error})"
+    return shown if isinstance(shown, str) else output.to_json(shown, indent=2)
 
 
 @click.group("programs", cls=output.WholeHelpGroup)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from memorygraph.sentences import Sentence, count_of
 LAST = "last"
 """In place of the id of a run: the latest; of a program, its latest; to go on with, the latest that was interrupted."""
 
+_LOG = logging.getLogger("memorygraph")
 Work = Callable[[], object]
 Event = dict[str, Any]
 Listener = Callable[[Event, int], None]
@@ -212,7 +214,10 @@ class RunWriter:
             self._thread.join()
         if self._problem is not None:
             message = f"{self._what} could not be stored whole ({self._problem})"
-            warnings.warn(message, RecordWarning, stacklevel=3)
+            try:
+                warnings.warn(message, RecordWarning, stacklevel=3)
+            except RecordWarning:  # where warnings are errors
+                _LOG.warning("%s", message)
 
     def work(self) -> None:
         """Do the work that comes, until the writer is closed."""

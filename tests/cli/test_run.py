@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from memorygraph.runtime.agentscript.session import Session
 from memorygraph.scripted.replies import Failure, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, memorygraph
@@ -237,6 +238,31 @@ x
     assert "x.question < 3" in finished.stderr
     assert "the llm `M`" in finished.stdout
     assert "there is no command :nonsense" in finished.stderr
+    assert "kept as run" in finished.stderr
+
+
+def test_the_names_of_a_session_are_shown_whatever_they_hold() -> None:
+    typed = 'import llm M from "ollama://u:pw@127.0.0.1:1/m"\nx = {}\nx.y = x\nz = [M]\nn = 5\n:names\nn\n'
+    finished = memorygraph("repl", "--mock", stdin=typed)
+    assert (finished.returncode, finished.stdout.strip()) == (0, "5")
+    assert "x = (" in finished.stderr
+    assert "z = (" in finished.stderr
+    assert "n = 5" in finished.stderr
+    assert finished.stderr.count("pw@") == 1  # as it was typed
+
+
+def test_ctrl_c_ends_the_entry_of_a_session_and_not_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    execute = Session.execute
+
+    def interrupt(session: Session, text: str) -> list[Any]:
+        if text == "wait":
+            raise KeyboardInterrupt
+        return execute(session, text)
+
+    monkeypatch.setattr(Session, "execute", interrupt)
+    finished = memorygraph("repl", "--mock", stdin="wait\n5\n")
+    assert (finished.returncode, finished.stdout.strip()) == (0, "5")
+    assert "stopped; what the entry had done by then stays" in finished.stderr
     assert "kept as run" in finished.stderr
 
 

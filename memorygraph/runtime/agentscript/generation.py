@@ -13,10 +13,10 @@ from memorygraph.budget import Budget
 from memorygraph.context.origins import GeneratedText, copy_value
 from memorygraph.context.prompt import ContextSource, Prompt, Unused, build_items, system_layer
 from memorygraph.context.rendering import render
-from memorygraph.errors import MemoryGraphError, ModelError
+from memorygraph.errors import ModelError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
-from memorygraph.limits import call_apart, spend_on_keeping
+from memorygraph.limits import call_apart, spend_on_keeping, unlimited
 from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, WireMessage
 from memorygraph.llm.mock import mock_completion
@@ -31,6 +31,9 @@ from memorygraph.sentences import count_of
 
 SUMMARY_VIEW = "JSON-safe copy of the list; no model summarized it"
 """What the trace says of an item that shows the `.summary` of a list."""
+
+STOPPED = "the user has stopped it"
+"""What a record says of a generation, or a run, that Ctrl-C has ended."""
 
 Evaluate = Callable[[syntax.Expression, BlockScope], Any]
 
@@ -163,13 +166,14 @@ class Generation:
         started = time.perf_counter()
         try:
             record.result = self.request_object(record, fields, literal_option(options, "attempts", 1))
-        except MemoryGraphError as error:
-            record.error = str(error)
+        except BaseException as error:
+            record.error = STOPPED if isinstance(error, KeyboardInterrupt) else str(error)
             raise
         finally:
             record.seconds = time.perf_counter() - started
+            with unlimited():  # what was paid for is kept, also where the trace has no room for it
+                self.listener(record)
             self.trace.add("generate", record.as_event())
-            self.listener(record)
         return copy_value(record.result, text=GeneratedText)
 
     def request_object(self, record: GenerationRecord, fields: list[ShapeField], attempts: int) -> dict[str, Any]:

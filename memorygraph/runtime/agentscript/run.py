@@ -14,7 +14,7 @@ from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import AgentScriptProgram, Field, FunctionParameter
 from memorygraph.limits import budget_of_run
 from memorygraph.llm.structured import is_of_kind
-from memorygraph.runtime.agentscript.generation import Generation, GenerationRecord, Models
+from memorygraph.runtime.agentscript.generation import STOPPED, Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
@@ -84,7 +84,8 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
         end["error"] = str(error)
         raise
     except KeyboardInterrupt as error:
-        end |= {"status": "stopped", "error": "the user has stopped it"}
+        budget.cancel(STOPPED)  # deep calls go on in threads of their own
+        end |= {"status": "stopped", "error": STOPPED}
         done = sum(step["result"] is not None for step in steps)
         raise RunInterrupted(store.id, done, resumable=False) from error
     finally:

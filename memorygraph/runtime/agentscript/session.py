@@ -13,8 +13,8 @@ from memorygraph.errors import MemoryGraphError, Source
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.names import Binding, Scope
 from memorygraph.languages.agentscript.reading import read_entry
-from memorygraph.limits import budget_of_run
-from memorygraph.runtime.agentscript.generation import Generation, Models
+from memorygraph.limits import active_budget, budget_of_run
+from memorygraph.runtime.agentscript.generation import STOPPED, Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, locate_error
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
 from memorygraph.runtime.agentscript.store import AgentRunStore
@@ -88,11 +88,12 @@ class Session:
 
     @contextmanager
     def undeclaring_failed(self, scope: BlockScope) -> Iterator[None]:
-        """Take back the context sources that an entry has declared, if it fails."""
+        """Take back the context sources that an entry has declared, if it fails, and end what it left in threads."""
         before = len(scope.declared)
         try:
             yield
         except BaseException:
+            active_budget().cancel(STOPPED)
             scope.call.reached.difference_update(id(source.use) for source in scope.declared[before:])
             del scope.declared[before:]
             raise

@@ -24,6 +24,7 @@ from memorygraph.graph.elements import find_node
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import HALF_CHARACTER, parse_stored_json
 from memorygraph.languages.contextscript import MAX_NAME, NodeDeclaration, is_identifier, print_statement
+from memorygraph.limits import require_running
 from memorygraph.runtime.memories.memory import (
     DEFAULT_LIMIT,
     Filter,
@@ -163,6 +164,7 @@ class GraphMemory(ImportedMemory):
         """Read page by page what stands on one side of an id."""
         rows: list[dict[str, Any]] = [{"id": place}]
         while rows:
+            require_running()
             at = {side: rows[-1]["id"]}
             rows = self._graph.scope.read(query, prefix=PREFIX, text=wanted.text or "", limit=PAGE, **at)
             yield from rows
@@ -220,7 +222,8 @@ def read_envelope(row: dict[str, Any]) -> dict[str, Any]:
             value = parse_stored_json(row["data"])
         except ValueError:
             value = None
-        record = value if isinstance(value, dict) else record
+        # A node that a program has added by its name and data can hold the text of an object, too.
+        record = value if isinstance(value, dict) and name_record(value) == row["name"] else record
     at = format_timestamp(added) if added else None
     return {"id": row["id"], "created_at": at, "updated_at": at, "record": record}
 

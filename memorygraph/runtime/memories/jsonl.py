@@ -23,11 +23,13 @@ from filelock import FileLock, Timeout
 from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import MAX_STORED_JSON_DEPTH, UnreadableRecord, check_json_depth, parse_stored_json
+from memorygraph.limits import require_running
 from memorygraph.runtime.memories.memory import Filter, ImportedMemory, MemoryResult, read_record, wrap_record
 from memorygraph.runtime.paths import inside, open_plain
 from memorygraph.runtime.permissions import Permissions
 
 LOCK_SECONDS = 30.0
+LINES_PER_LOOK = 1000  # whether the run is to end
 
 # How a line of ours begins, and no line that somebody else writes.
 _HEAD = re.compile(rb'\{"id":"[0-9a-f]{32}","created_at":"')
@@ -71,6 +73,8 @@ class JsonlMemory(ImportedMemory):
 def read_envelopes(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     """Read the envelopes of a file, but not a torn last line."""
     for number, line in enumerate(lines, 1):
+        if number % LINES_PER_LOOK == 0:
+            require_running()
         kept = parse_envelope(line)
         if kept is not None:
             yield kept

@@ -76,6 +76,8 @@ class SqliteMemory(ImportedMemory):
                 yield database
         except (sqlite3.Error, ValueError) as error:
             require_running()
+            if getattr(error, "sqlite_errorname", None) == "SQLITE_INTERRUPT":
+                raise KeyboardInterrupt from error  # SQLite drops the one that Ctrl-C raises in `must_end`
             raise MemoryGraphError(f"the SQLite file cannot be used: {error}") from error
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import time
 import warnings
 from functools import partial
 from pathlib import Path
-from threading import Event, Timer
-from typing import Any
+from threading import Event, Timer, main_thread
+from typing import Any, cast
 
 import pytest
 
@@ -17,8 +19,10 @@ from memorygraph import (
     MemoryGraph,
     MemoryGraphError,
     ModelError,
+    ProgramError,
     QueryError,
     RecordWarning,
+    RunLimits,
     ScriptError,
 )
 from memorygraph.graph.connection import Connection
@@ -29,7 +33,7 @@ from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.values import get_item
 from memorygraph.runtime.runs import RunWriter
 from memorygraph.runtime.values import ValueProblem
-from memorygraph.scripted.replies import BadJson, Failure, Reply
+from memorygraph.scripted.replies import BadJson, Failure, Reply, Request
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 RECALLS = """
@@ -256,6 +260,53 @@ def test_a_run_goes_on_when_the_database_is_lost(
             assert lost.run(program, INPUT).value == {"text": "still here"}
     assert {warning.category for warning in caught} == {RecordWarning}
     assert any("could not be stored whole" in str(warning.message) for warning in caught)
+
+
+@pytest.mark.parametrize("depth", [1, 60], ids=["here", "in a thread of deep calls"])
+def test_no_model_is_asked_after_ctrl_c_and_the_generation_says_so(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, depth: int
+) -> None:
+    asked = list[Request]()
+
+    def interrupt_second(request: Request) -> str:
+        asked.append(request)
+        if len(asked) == 2:
+            signal.pthread_kill(cast(int, main_thread().ident), signal.SIGINT)
+            time.sleep(0.2)
+        return '{"text": "x"}'
+
+    calls = "".join(f"func f{n}() {{ return f{n - 1}() }} " for n in range(1, depth))
+    asks = 'repeat * 20 { x = generate({ input: "Go" }) { return { text string } } } return 1'
+    program = f'import llm M from "openai://m" main agent A {{ model M role "R" description "D" func f0() {{ {asks} }} {calls}'
+    with ScriptedModel(interrupt_second) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        with pytest.raises(KeyboardInterrupt):
+            graph.run(f"{program} main func() {{ return f{depth - 1}() }} }}")
+        time.sleep(0.5)
+    assert len(asked) == 2
+    [run] = graph.runs()
+    assert run.status == "stopped"
+    done = [step["ok"] for step in graph.stored_run(run.id).steps]
+    assert done in ([[True, False]] if depth == 1 else [[True], [True, False]])  # a thread may be too late to say so
+
+
+def test_a_call_is_kept_where_the_trace_has_no_room_for_it(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = RECALLS.replace("use Known.recall(input.question) < 2k", "").replace(" < 10", "")
+    with ScriptedModel('{"text": "x"}') as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        with pytest.raises(ProgramError, match="values of 0 MB"):
+            graph.run(program, {**INPUT, "long": "x" * 40_000}, limits=RunLimits(max_bytes=150_000))
+        assert len(model.requests) == 1
+    [run] = graph.runs()
+    assert [step["result"] for step in graph.stored_run(run.id).steps] == [{"text": "x"}]
+
+
+def test_where_warnings_are_errors_the_one_of_a_record_ends_no_run() -> None:
+    writer = RunWriter("the run")
+    writer.put(lambda: 1 / 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        writer.close()
 
 
 def test_the_end_of_a_run_waits_once_for_a_database_that_is_gone() -> None:

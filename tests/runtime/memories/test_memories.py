@@ -6,6 +6,7 @@ import json
 import math
 import multiprocessing
 import os
+import signal
 import sqlite3
 import threading
 import time
@@ -419,6 +420,16 @@ class TestSqlite:
         with RunBudget(RunLimits(max_seconds=0.2)).active(), pytest.raises(LimitExceeded, match="seconds"):
             memory.call(method, arguments)
 
+    def test_ctrl_c_ends_a_look_through_a_file(self, tmp_path: Path) -> None:
+        with closing(sqlite3.connect(tmp_path / "facts.db")) as database:
+            database.executescript(f"CREATE VIEW agentscript_records AS {ENDLESS_ROWS}")
+        memory = open_memory("Facts", "sqlite://facts.db", tmp_path, None)
+        main = threading.main_thread().ident
+        assert main
+        threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            memory.call("query", [])
+
     def test_a_file_that_is_no_database_is_said(self, tmp_path: Path) -> None:
         (tmp_path / "facts.db").write_text("not a database, but a text that is long enough to be looked at" * 20)
         with pytest.raises(MemoryFailure, match="the SQLite file cannot be used: file is not a database"):
@@ -488,6 +499,13 @@ class TestGraph:
         untimed = {"id": record["id"], "created_at": None, "updated_at": None, "record": record}
         found = {envelope["id"]: envelope for envelope in call(memory, "query")}
         assert found == {kept["id"]: kept, record["id"]: untimed}
+
+    def test_a_text_of_an_object_stays_the_data_of_its_node(self, memory: ImportedMemory) -> None:
+        added = call(memory, "add", {"name": "cfg", "data": '{"a": 1}'})
+        call(memory, "add", {"a": 1})
+        [found] = call(memory, "query", {"where": {"name": "cfg"}})
+        assert found["record"] == {"id": added["id"], "name": "cfg", "data": '{"a": 1}'}
+        assert [each["record"] for each in call(memory, "query", {"where": {"a": 1}})] == [{"a": 1}]
 
     def test_a_node_without_an_id_gets_one(self, memory: ImportedMemory, graph: MemoryGraph) -> None:
         added = call(memory, "add", {"name": "Ada", "data": "wrote it"})
