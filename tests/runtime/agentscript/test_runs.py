@@ -277,11 +277,11 @@ def test_no_model_is_asked_after_ctrl_c_and_the_generation_says_so(
 
     calls = "".join(f"func f{n}() {{ return f{n - 1}() }} " for n in range(1, depth))
     asks = 'repeat * 20 { x = generate({ input: "Go" }) { return { text string } } } return 1'
-    program = f'import llm M from "openai://m" main agent A {{ model M role "R" description "D" func f0() {{ {asks} }} {calls}'
+    agent = f'model M role "R" description "D" func f0() {{ {asks} }} {calls} main func() {{ return f{depth - 1}() }}'
     with ScriptedModel(interrupt_second) as model:
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
         with pytest.raises(KeyboardInterrupt):
-            graph.run(f"{program} main func() {{ return f{depth - 1}() }} }}")
+            graph.run(f'import llm M from "openai://m" main agent A {{ {agent} }}')
         time.sleep(0.5)
     assert len(asked) == 2
     [run] = graph.runs()
