@@ -88,7 +88,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
     def __getitem__(self, index: SupportsIndex | slice) -> MessageView | list[MessageView]:
         with self._lock:
             if isinstance(index, slice):
-                return [MessageView(self, i) for i in range(*index.indices(len(self)))]
+                return [MessageView(self, i) for i in range(*index.indices(len(self._loaded())))]
             return MessageView(self, self._place(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -214,7 +214,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             IndexError: there are not so many messages.
             ConflictError: the conversation was forgotten since it was read; nothing was changed.
         """
-        length = len(self)
+        length = len(self._loaded())
         place = length if at is None else at + length if at < 0 else at
         if not 0 <= place <= length:
             raise IndexError(f"a branch begins after one of {length} messages, and this is {at}")
@@ -302,7 +302,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
 
     def _place(self, index: SupportsIndex) -> int:
         """An index, counted from the front."""
-        length, place = len(self), index.__index__()
+        length, place = len(self._loaded()), index.__index__()
         if not -length <= place < length:
             raise IndexError(f"there is no message {place} among {length}")
         return place % length

@@ -196,6 +196,8 @@ class ConversationReader:
         with self._lock:
             if self._entries is None:
                 self._entries = self._storage.path(self.version.tip)
+                # A message that was appended while the version was read may count in its length, and not be at its tip.
+                self._known = replace(self.version, length=len(self._entries))
             return self._entries
 
     def _writable(self) -> None:
@@ -268,6 +270,9 @@ def find_fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fau
         sound[stored.id] = stored.body
         parent = stored.id
     if len(messages) != version.length:
+        current = next((known for known in storage.versions() if known.id == version.id), None)
+        if current != version:  # written to, or forgotten, while it was read
+            return find_fault(storage, current, sound) if current else None
         reason = f"the version has {version.length} messages, and {len(messages)} are linked to one another"
         return Fault(version.number, len(messages), parent, reason)
     return None
