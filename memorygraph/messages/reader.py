@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import as_text
-from memorygraph.json_text import parse_stored_json
+from memorygraph.json_text import UnreadableRecord, parse_stored_json
 from memorygraph.messages.history import Attachment, Diff, MessageEntry, Version, difference, seal
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.storage import Storage, StoredMessage
@@ -293,6 +293,8 @@ def explain_fault(stored: StoredMessage, parent: str) -> str | None:
         return f"its readable {wrong[0]} is not what its body says"
     if stored.seal not in (None, seal(stored.id, sampled=stored.sampled)):
         return "its mark of a sampled answer was altered"
-    if any(Attachment(stored.id, **parse_stored_json(body)).id != id_ for id_, body in stored.attachments):
-        return "its metadata is not what its id is the hash of"
-    return None
+    try:
+        altered = any(Attachment.read(stored.id, body).id != id_ for id_, body in stored.attachments)
+    except UnreadableRecord:
+        altered = True
+    return "its metadata is not what its id is the hash of" if altered else None

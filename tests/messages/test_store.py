@@ -391,6 +391,19 @@ def test_one_byte_of_one_message_is_found(in_neo4j: InNeo4j, rows: Any, change: 
     assert (fault.version, fault.index, fault.message_id) == (1, 3, history.entry(3).id)
 
 
+@pytest.mark.parametrize("body", ["not json", "[]", '{"a":1}', "7", '{"metadata":7,"subgraph":[]}', None])
+def test_metadata_that_is_none_any_more_is_named(in_neo4j: InNeo4j, rows: Any, body: str | None) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(2))
+    history.attach(1, {"seconds": 1})
+    rows("MATCH (kept:Metadata {namespace: $namespace}) SET kept.body = $body", body=body)
+    fault = in_neo4j("talk").verify().fault
+    assert fault is not None
+    assert (fault.index, fault.reason) == (1, "its metadata is not what its id is the hash of")
+    with pytest.raises(MemoryGraphError, match="metadata of message `[0-9a-f]+` was altered.*messages verify"):
+        in_neo4j("talk").metadata(1)
+
+
 def test_a_link_that_was_cut_or_moved_is_found(in_neo4j: InNeo4j, rows: Any) -> None:
     history = in_neo4j("talk")
     history.extend(talk(6))
