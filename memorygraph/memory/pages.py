@@ -223,7 +223,7 @@ class PageRequest:
         return places[following.skip] if following.skip < len(places) else None
 
     def observation_places(self, entity: str) -> list[tuple[int, str] | None]:
-        """The places and ids of the edges to the observations of an entity; None for its data, and for what is neither."""
+        """The places and ids of the edges to the observations of an entity; None for its data and what is spoilt."""
         rows = self.read("entities/observation-places", id=entity)
         places = (place or (None, None) for row in rows for place in row["places"])
         return [(place, id_) if isinstance(place, int) and isinstance(id_, str) else None for place, id_ in places]

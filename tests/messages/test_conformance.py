@@ -570,7 +570,7 @@ def overtaken() -> OvertakenStorage:
         lambda history: [*history[:1], history[-1]],
         lambda history: [*history],
         lambda history: history.branch().messages,
-        lambda history: history.branch(-1).messages + [history[1]],
+        lambda history: [*history.branch(-1), history[1]],
     ],
 )
 def test_a_conversation_is_read_while_another_appends_to_it(

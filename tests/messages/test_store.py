@@ -400,7 +400,7 @@ def test_metadata_that_is_none_any_more_is_named(in_neo4j: InNeo4j, rows: Any, b
     fault = in_neo4j("talk").verify().fault
     assert fault is not None
     assert (fault.index, fault.reason) == (1, "its metadata is not what its id is the hash of")
-    with pytest.raises(MemoryGraphError, match="metadata of message `[0-9a-f]+` was altered.*messages verify"):
+    with pytest.raises(MemoryGraphError, match=r"metadata of message `[0-9a-f]+` was altered.*messages verify"):
         in_neo4j("talk").metadata(1)
 
 
