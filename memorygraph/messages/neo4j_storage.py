@@ -79,12 +79,11 @@ class Neo4jStorage:
 
     def head(self) -> Version | None:
         """The version that was last written, or None while nothing was stored."""
-        rows = self.namespace.read("messages/head", name=self.name)
-        return Version(**rows[0]) if rows else None
+        return next(iter(self._read_versions("messages/head")), None)
 
     def versions(self) -> list[Version]:
         """Every version by its number."""
-        return [Version(**row) for row in self.namespace.read("messages/versions", name=self.name)]
+        return self._read_versions("messages/versions")
 
     def path(self, tip: str) -> list[MessageEntry]:
         """The messages from the first to the one with this id, in one query; none that was altered."""
@@ -208,6 +207,13 @@ class Neo4jStorage:
             for row in self.namespace.read("messages/audit", id=version.tip)
             for id_, body, role, content, sampled, sealed, kept in row["messages"]
         ]
+
+    def _read_versions(self, query: str) -> list[Version]:
+        versions = [Version(**row) for row in self.namespace.read(query, name=self.name)]
+        if all(version.tip != ROOT or version.length == 0 for version in versions):
+            return versions
+        # A tip that is moved while it is read may be seen at neither place.
+        return [Version(**row) for row in self.namespace.read(query, name=self.name)]
 
     @property
     def _advice(self) -> str:
