@@ -6,8 +6,8 @@
 //
 // Whatever ContextScript declares is an entity too: one without the label and a kind, whose data is an observation. A node
 // without a name, to which an EDGE "observed" leads, is an observation even without the label. `arrival` and `place`
-// are the revision of the write and the place in it, so that what is read is in the order in which it came. What has
-// none comes last, at 2^62.
+// are the revision of the write and the place in it, so that what is read is in the order in which it came. What has no
+// `arrival` comes last, at 2^62; an observation without a `place` comes first, by the id of its edge.
 
 // name: begin
 // Open a write: take the write lock of the namespace until the commit, count its next revision, and find the
@@ -279,6 +279,18 @@ RETURN node.id AS id, null AS arrival, CASE WHEN node.name = '' THEN node.id ELS
          RETURN observation.data ORDER BY coalesce(edge.place, 0), edge.id
        } AS observations
 ORDER BY node.namespace, id;
+
+// name: observation-places
+// Where the observations of an entity stand, in the order in which the blocks above give them: the places and ids of their
+// edges, and of its data null. Parameters: namespace, id.
+MATCH (node:Node {namespace: $namespace, id: $id})
+USING INDEX SEEK node:Node(namespace, id)
+RETURN CASE WHEN node.data = '' THEN [] ELSE [null] END + COLLECT {
+  MATCH (node)-[edge:EDGE {verb: 'observed'}]->(observation:Node)
+  WHERE observation:Observation OR observation.name = ''
+  WITH coalesce(edge.place, 0) AS place, edge.id AS id
+  RETURN [place, id] ORDER BY place, id
+} AS places;
 
 // name: relations
 // A page of the relations of a namespace in the order in which they came, from one place on. Parameters: namespace,

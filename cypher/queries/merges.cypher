@@ -227,19 +227,26 @@ RETURN wanted, node.id AS id, node.name AS name, node.arrival AS arrival
 ORDER BY wanted, arrival IS NULL, arrival, id;
 
 // name: entities-to-compare
-// All that is an entity, with its aliases, in the order of the ids. Parameters: namespace.
+// All that is an entity, with its aliases, in the order of the ids. Ids and names of aliases that are no text, as raw Cypher
+// can store them, are left out. Parameters: namespace.
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
-WHERE node.id IS NOT NULL
+WHERE node.id IS NOT NULL AND toStringOrNull(node.id) IS NOT NULL
   AND none(label IN labels(node) WHERE label IN ['Observation', 'Item', 'Context', 'Statement', 'Rule', 'Value'])
   AND (node.name <> '' OR NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) })
-RETURN node.id AS id, coalesce(nullIf(toStringOrNull(node.name), ''), node.id) AS name,
+WITH node, toStringOrNull(node.id) AS id
+RETURN id, coalesce(nullIf(toStringOrNull(node.name), ''), id) AS name,
        toStringOrNull(node.kind) AS kind, COUNT { (node)-[:EDGE]-() } AS edges,
-       COLLECT { MATCH (node)<-[:ALIAS_OF]-(alias:Alias) RETURN alias.name } AS aliases;
+       COLLECT {
+         MATCH (node)<-[:ALIAS_OF]-(alias:Alias)
+         WHERE toStringOrNull(alias.name) IS NOT NULL
+         RETURN toStringOrNull(alias.name)
+       } AS aliases;
 
 // name: edges-to-compare
-// All edges between entities, by their ends. Parameters: namespace.
+// All edges between entities, by their ends, but those with ids that are no text. Parameters: namespace.
 MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
 USING INDEX edge:EDGE(namespace, id)
 WHERE edge.id IS NOT NULL AND edge.place IS NULL AND NOT target:Observation
-RETURN source.id AS source, edge.verb AS verb, target.id AS target;
+  AND toStringOrNull(source.id) IS NOT NULL AND toStringOrNull(target.id) IS NOT NULL
+RETURN toStringOrNull(source.id) AS source, toStringOrNull(edge.verb) AS verb, toStringOrNull(target.id) AS target;

@@ -338,7 +338,7 @@ RETURN message.id AS id;
 
 // name: index-messages
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
-// a time that is now known (`dated`), or stored by an earlier release. A message that several conversations have is found
+// a time that is now known (`dated`), or stored by an earlier release; a vector of another text goes. A message that several conversations have is found
 // in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
 // rows [{id, at, said, said_parts, passages [[id, start, end, said, said_parts]], speaker, terms}].
 UNWIND $rows AS row
@@ -347,14 +347,15 @@ USING INDEX SEEK message:Message(namespace, id)
 SET message.role = message.role // its lock, before the names of others are read
 WITH message, row, coalesce(message.conversations, []) AS conversations,
      $dated OR message.passages IS NULL AS anew
-WITH message, row, conversations, anew,
+WITH message, row, conversations, anew, anew AND coalesce(message.said <> row.said, true) AS changes,
      conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END AS every,
      // The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none.
      [word IN split(coalesce(message.namespace_token, $namespace_token), ' ') WHERE NOT anew OR word < 'a']
        + CASE WHEN anew THEN row.terms ELSE [] END AS words
 SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
     message.said_parts = CASE WHEN anew THEN row.said_parts ELSE message.said_parts END,
-    message.embedding = CASE WHEN anew AND row.said IS NULL THEN null ELSE message.embedding END,
+    message.embedding = CASE WHEN changes THEN null ELSE message.embedding END,
+    message.embedding_model = CASE WHEN changes THEN null ELSE message.embedding_model END,
     message.said_at = CASE WHEN anew THEN row.at ELSE message.said_at END,
     message.passages = CASE WHEN anew THEN size(row.passages) ELSE message.passages END,
     message.conversations = every,
@@ -366,7 +367,10 @@ SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
     message.home = CASE WHEN size(every) = 1 THEN every[0] ELSE '' END
 FOREACH (passage IN CASE WHEN anew THEN row.passages ELSE [] END |
   MERGE (part:Passage {namespace: $namespace, id: passage[0]})
-  SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4]
+  SET part.span = [passage[1], passage[2]], // and so its lock, before its text is read
+      part.embedding = CASE WHEN part.said = passage[3] THEN part.embedding END,
+      part.embedding_model = CASE WHEN part.said = passage[3] THEN part.embedding_model END,
+      part.said = passage[3], part.said_parts = passage[4]
   MERGE (message)-[:PASSAGE]->(part))
 WITH message
 CALL (message) {
@@ -556,21 +560,24 @@ ORDER BY node.namespace, id
 LIMIT $limit;
 
 // name: embed-messages
-// A message that was hidden since it was read, as by forget/hide-messages, gets none. Parameters: namespace, model,
-// rows [{id, vector}].
+// A message that has changed since it was read, as where it is hidden (forget/hide-messages) or dated, is left for the
+// next time. Parameters: namespace, model, rows [{id, text, vector}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message.namespace = $namespace // its lock, before its text is read
 WITH message, row
-WHERE message.said IS NOT NULL
+WHERE message.said = row.text
 SET message.embedding = row.vector, message.embedding_model = $model;
 
 // name: embed-passages
-// Parameters: namespace, model, rows [{id, vector}].
+// The same of passages. Parameters: namespace, model, rows [{id, text, vector}].
 UNWIND $rows AS row
 MATCH (passage:Passage {namespace: $namespace, id: row.id})
 USING INDEX SEEK passage:Passage(namespace, id)
+SET passage.namespace = $namespace // its lock, before its text is read
+WITH passage, row
+WHERE passage.said = row.text
 MATCH (passage)<-[:PASSAGE]-(message)
 SET passage.embedding = row.vector, passage.embedding_model = $model, passage.role = message.role,
     passage.speaker = message.speaker, passage.home = message.home, passage.said_at = message.said_at;

@@ -131,7 +131,8 @@ RETURN thread.id AS id, COUNT { (thread)-[:STATE]->() } AS states
 ORDER BY thread.namespace, id;
 
 // name: copy
-// Copy the states of a thread, which share its values, with what is pending after them. Parameters: namespace, target,
+// Copy the states of a thread, which share its values, with what is pending after them; one that was copied before holds
+// what it is given now. Parameters: namespace, target,
 // prefix and new_prefix (with which the ids of their states begin), rows [{id, new_id, writes [{id, new_id}]}].
 MERGE (thread:Thread {namespace: $namespace, id: $target})
   ON CREATE SET thread.created_at = datetime()
@@ -143,6 +144,10 @@ MERGE (copy:State {namespace: $namespace, id: row.new_id})
 SET copy = state {.*, id: row.new_id, thread: $target}
 MERGE (thread)-[:STATE]->(copy)
 WITH row, state, copy
+CALL (copy) {
+  MATCH (copy)-[old:HOLDS]->()
+  DELETE old
+}
 CALL (state, copy) {
   MATCH (state)-[holds:HOLDS]->(value)
   MERGE (copy)-[:HOLDS {channel: holds.channel}]->(value)

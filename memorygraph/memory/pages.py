@@ -89,7 +89,8 @@ class EntityGraph:
 class PageStart:
     """The first row of a page: an entity, `skip` of whose observations the page before gave, or a relation.
 
-    In a search `by_words`, the arrival of an entity is its index in the order of the scores.
+    In a search `by_words`, the arrival of an entity is its index in the order of the scores. The observation that comes
+    next is found by the place and the id of its edge, also where others are deleted between the pages.
     """
 
     relations: bool = False
@@ -97,6 +98,7 @@ class PageStart:
     id: str = ""
     skip: int = 0
     by_words: bool = False
+    observation: tuple[int, str] | None = None
 
     @property
     def declared_id(self) -> str:
@@ -105,7 +107,7 @@ class PageStart:
 
     def cursor(self) -> str:
         """The place as an opaque text."""
-        values = [int(self.relations), self.arrival, self.id, self.skip, int(self.by_words)]
+        values = [int(self.relations), self.arrival, self.id, self.skip, int(self.by_words), *(self.observation or ())]
         return urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode().rstrip("=")
 
     @classmethod
@@ -115,15 +117,17 @@ class PageStart:
             return cls()
         try:
             values = parse_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-            relations, arrival, identifier, skip, by_words = values
-            numbers = (relations, arrival, skip, by_words)
+            relations, arrival, identifier, skip, by_words, *observation = values
+            place, edge = observation or (0, "")
+            numbers = (relations, arrival, skip, by_words, place)
             valid = all(type(value) is int and -1 <= value <= NO_ARRIVAL for value in numbers)
-            identifier.encode()
+            (identifier + edge).encode()
         except (binascii.Error, ValueError, TypeError, AttributeError):
             valid = False
         if not valid or not isinstance(identifier, str):
             raise MemoryGraphError("invalid cursor: give the one that the page before ended with, or leave it out")
-        return cls(bool(relations), arrival, identifier, max(skip, 0), bool(by_words))
+        following = (place, edge) if observation else None
+        return cls(bool(relations), arrival, identifier, max(skip, 0), bool(by_words), following)
 
 
 class PageRequest:
@@ -177,7 +181,7 @@ class PageRequest:
             rows = source.entities()
             name_bad_entities(rows)
             # Where the first entity is gone since the page before, another one is in its place.
-            skip = start.skip if rows and rows[0]["id"] == start.id else 0
+            skip = self.count_shown(start) if rows and rows[0]["id"] == start.id else 0
             following = page.add_entities(rows, skip, names_only=self._names_only)
         if following is None and not self._names_only:
             relations = source.relations(start if start.relations else PageStart(relations=True))
@@ -192,7 +196,8 @@ class PageRequest:
             return replace(graph, left_out={**counts, **source.not_found})
         entities_left, relations_left = source.left(following)
         left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left, **source.not_found}
-        cursor = replace(following, by_words=source.by_words).cursor()
+        observation = self.find_observation(following) if following.skip else None
+        cursor = replace(following, by_words=source.by_words, observation=observation).cursor()
         said = as_json({**graph.as_dict(), **source.not_found, "cursor": cursor})
         room = (budget or 0) - count_tokens(said) - MIN_TOKENS // 2
         # A part of an entity counts as one that is left out.
@@ -202,6 +207,26 @@ class PageRequest:
                 break
             left_out.setdefault("names", []).append(row["name"])
         return replace(graph, left_out=left_out, cursor=cursor)
+
+    def count_shown(self, start: PageStart) -> int:
+        """The number of the first entity's observations that come before the one that the page begins with."""
+        if start.observation is None:
+            return start.skip
+        places = self.observation_places(start.id)
+        if start.observation in places:
+            return places.index(start.observation)
+        return sum(place is None or place < start.observation for place in places)  # it is gone
+
+    def find_observation(self, following: PageStart) -> tuple[int, str] | None:
+        """Where the observation that comes next stands; None where it has no such place."""
+        places = self.observation_places(following.id)
+        return places[following.skip] if following.skip < len(places) else None
+
+    def observation_places(self, entity: str) -> list[tuple[int, str] | None]:
+        """The places and ids of the edges to the observations of an entity; None for its data and what is spoilt."""
+        rows = self.read("entities/observation-places", id=entity)
+        places = (place or (None, None) for row in rows for place in row["places"])
+        return [(place, id_) if isinstance(place, int) and isinstance(id_, str) else None for place, id_ in places]
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, SupportsIndex, overload
 
-from memorygraph.errors import ConflictError
+from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.messages.calls import message_of
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, change_of, entries_of
 from memorygraph.messages.message import ROOT, Message, as_mapping, canonical_json, message_id
 from memorygraph.messages.reader import LOST, ConversationReader
-from memorygraph.messages.storage import InMemoryStorage, Storage
+from memorygraph.messages.storage import InMemoryStorage, Storage, conflict_error
 from memorygraph.messages.training import AnswerFilter, TrainingData, training_data
 from memorygraph.messages.view import LiveMessages, MessageView, plain_copy
 
@@ -88,7 +88,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
     def __getitem__(self, index: SupportsIndex | slice) -> MessageView | list[MessageView]:
         with self._lock:
             if isinstance(index, slice):
-                return [MessageView(self, i) for i in range(*index.indices(len(self)))]
+                return [MessageView(self, i) for i in range(*index.indices(len(self._loaded())))]
             return MessageView(self, self._place(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -214,16 +214,17 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
             IndexError: there are not so many messages.
             ConflictError: the conversation was forgotten since it was read; nothing was changed.
         """
-        length = len(self)
-        place = length if at is None else at + length if at < 0 else at
-        if not 0 <= place <= length:
-            raise IndexError(f"a branch begins after one of {length} messages, and this is {at}")
-        tip = ROOT if place == 0 else self.version.tip if place == length else self.entry(place - 1).id
+        base = self.version
         try:
+            length = len(self._loaded())
+            place = length if at is None else at + length if at < 0 else at
+            if not 0 <= place <= length:
+                raise IndexError(f"a branch begins after one of {length} messages, and this is {at}")
+            tip = ROOT if place == 0 else self.entry(place - 1).id
             version = self._storage.branch(self.version, tip, place)
-        except ConflictError:
+        except (ConflictError, NotFoundError):
             self.refresh()
-            raise
+            raise conflict_error(self.name, base, replaced=False) from None
         return MessageGraph(storage=self._storage, version=version)
 
     def attach(self, index: int, metadata: Mapping[str, Any] | None = None, subgraph: Any = None) -> None:
@@ -302,7 +303,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
 
     def _place(self, index: SupportsIndex) -> int:
         """An index, counted from the front."""
-        length, place = len(self), index.__index__()
+        length, place = len(self._loaded()), index.__index__()
         if not -length <= place < length:
             raise IndexError(f"there is no message {place} among {length}")
         return place % length

@@ -11,11 +11,14 @@ from __future__ import annotations
 import secrets
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
+from memorygraph.graph.elements import as_text
 from memorygraph.graph.forgetting import FRAMED_KEY
+from memorygraph.json_text import UnreadableRecord, parse_stored_json
 from memorygraph.messages.message import ROOT, Message, canonical_json, chain, digest
 
 MAX_ALIGNED_BITS = 1 << 29  # 64 MiB: of two versions, each with 23,000 messages that the other has too
@@ -56,6 +59,19 @@ class Attachment:
     subgraph: str | None = None  # the tip of the subagent's conversation
     at: str = ""  # when it was stored
     inner: tuple[MessageEntry, ...] = ()  # the subagent's conversation, until it is stored
+
+    @classmethod
+    def read(cls, message_id: str, body: Any, at: str = "") -> Attachment:
+        """Read an attachment from its stored body.
+
+        Raises:
+            UnreadableRecord: the body was altered, and is none any more.
+        """
+        with suppress(UnreadableRecord):
+            match parse_stored_json(as_text(body)):
+                case {"metadata": dict(metadata), "subgraph": str() | None as subgraph, **others} if not others:
+                    return cls(message_id, metadata, subgraph, at)
+        raise UnreadableRecord(f"the metadata of message `{message_id}` was altered in the database")
 
     @property
     def body(self) -> str:

@@ -21,7 +21,7 @@ from memorygraph.graph.message_labels import labels_of_message
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_of
 from memorygraph.graph.search import conversation_token
 from memorygraph.graph.sizes import NEW_EDGE_BYTES, NEW_NODE_BYTES, refuse_texts
-from memorygraph.json_text import parse_stored_json
+from memorygraph.json_text import UnreadableRecord
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
 from memorygraph.messages.indexing import index_row
 from memorygraph.messages.message import ROOT, Message, chain
@@ -79,12 +79,11 @@ class Neo4jStorage:
 
     def head(self) -> Version | None:
         """The version that was last written, or None while nothing was stored."""
-        rows = self.namespace.read("messages/head", name=self.name)
-        return Version(**rows[0]) if rows else None
+        return next(iter(self._read_versions("messages/head")), None)
 
     def versions(self) -> list[Version]:
         """Every version by its number."""
-        return [Version(**row) for row in self.namespace.read("messages/versions", name=self.name)]
+        return self._read_versions("messages/versions")
 
     def path(self, tip: str) -> list[MessageEntry]:
         """The messages from the first to the one with this id, in one query; none that was altered."""
@@ -96,8 +95,7 @@ class Neo4jStorage:
         messages = [Message(as_text(body)) for body in reversed(rows[0]["bodies"])]
         ids = chain(messages)  # computed again: the id of the tip covers all messages before it
         if ids[-1] != tip:
-            verify = f"`memorygraph{self.namespace.option} messages verify` names it"
-            raise MemoryGraphError(f"a message before `{tip}` was altered in the database: {verify}")
+            raise MemoryGraphError(f"a message before `{tip}` was altered in the database: {self._advice}")
         return list(map(MessageEntry, ids, messages, reversed(rows[0]["sampled"])))
 
     def apply(self, change: VersionChange) -> tuple[Version, frozenset[str]]:
@@ -191,7 +189,10 @@ class Neo4jStorage:
     def attachments(self, ids: Collection[str]) -> list[Attachment]:
         """The attachments of these messages, in their order, then in the order in which they were stored."""
         rows = self.namespace.read("messages/attachments", ids=list(ids))
-        kept = [Attachment(row["message"], at=row["at"], **parse_stored_json(row["body"])) for row in rows]
+        try:
+            kept = [Attachment.read(row["message"], row["body"], row["at"]) for row in rows]
+        except UnreadableRecord as error:
+            raise UnreadableRecord(f"{error}: {self._advice}") from None
         order = {id_: place for place, id_ in enumerate(ids)}
         return sorted(kept, key=lambda attachment: order[attachment.message_id])
 
@@ -206,6 +207,17 @@ class Neo4jStorage:
             for row in self.namespace.read("messages/audit", id=version.tip)
             for id_, body, role, content, sampled, sealed, kept in row["messages"]
         ]
+
+    def _read_versions(self, query: str) -> list[Version]:
+        versions = [Version(**row) for row in self.namespace.read(query, name=self.name)]
+        if all(version.tip != ROOT or version.length == 0 for version in versions):
+            return versions
+        # A tip that is moved while it is read may be seen at neither place.
+        return [Version(**row) for row in self.namespace.read(query, name=self.name)]
+
+    @property
+    def _advice(self) -> str:
+        return f"`memorygraph{self.namespace.option} messages verify` names it"
 
     def _refuse_too_large(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Refuse messages that one transaction surely has no room for; each passage is a node with an edge."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.elements import as_text
-from memorygraph.json_text import parse_stored_json
+from memorygraph.json_text import UnreadableRecord, parse_stored_json
 from memorygraph.messages.history import Attachment, Diff, MessageEntry, Version, difference, seal
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.storage import Storage, StoredMessage
@@ -196,6 +196,8 @@ class ConversationReader:
         with self._lock:
             if self._entries is None:
                 self._entries = self._storage.path(self.version.tip)
+                # A message that was appended while the version was read may count in its length, and not be at its tip.
+                self._known = replace(self.version, length=len(self._entries))
             return self._entries
 
     def _writable(self) -> None:
@@ -268,6 +270,9 @@ def find_fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fau
         sound[stored.id] = stored.body
         parent = stored.id
     if len(messages) != version.length:
+        current = next((known for known in storage.versions() if known.id == version.id), None)
+        if current != version:  # written to, or forgotten, while it was read
+            return find_fault(storage, current, sound) if current else None
         reason = f"the version has {version.length} messages, and {len(messages)} are linked to one another"
         return Fault(version.number, len(messages), parent, reason)
     return None
@@ -288,6 +293,8 @@ def explain_fault(stored: StoredMessage, parent: str) -> str | None:
         return f"its readable {wrong[0]} is not what its body says"
     if stored.seal not in (None, seal(stored.id, sampled=stored.sampled)):
         return "its mark of a sampled answer was altered"
-    if any(Attachment(stored.id, **parse_stored_json(body)).id != id_ for id_, body in stored.attachments):
-        return "its metadata is not what its id is the hash of"
-    return None
+    try:
+        altered = any(Attachment.read(stored.id, body).id != id_ for id_, body in stored.attachments)
+    except UnreadableRecord:
+        altered = True
+    return "its metadata is not what its id is the hash of" if altered else None

@@ -202,7 +202,7 @@ class LiveMessages(_View, list[Any]):
 
     def show(self, start: int = 0) -> None:
         """Show the messages of the graph from this index on as they are now."""
-        list.__setitem__(self, slice(start, None), [MessageView(self._host, i) for i in range(start, len(self._host))])
+        list.__setitem__(self, slice(start, None), self._host[start:])
 
     def __iadd__(self, values: Iterable[Any]) -> Self:  # type: ignore[misc]  # as of list itself
         self._host.extend(values)

@@ -57,7 +57,7 @@ class ConversationPage:
         paths: dict[int, Sequence[MessageEntry]] = {}
         known: dict[str, MessageEntry] = {}  # versions share most of their messages
         for version in self.versions:
-            checked_out = history.checkout(version)
+            checked_out = history.conversation_at(version.tip)
             paths[version.number] = [known.setdefault(entry.id, entry) for entry in checked_out.entries()]
             # A result may stand in another column than its call.
             self._tools.update(named for entry in paths[version.number] for named in name_calls(entry.message))

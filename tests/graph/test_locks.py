@@ -141,6 +141,19 @@ def test_a_message_that_is_hidden_meanwhile_gets_no_vector(graph: MemoryGraph) -
     ]
 
 
+@pytest.mark.parametrize("label", ["Message", "Passage"])
+def test_a_message_that_is_dated_anew_meanwhile_gets_no_vector_of_its_former_text(
+    graph: MemoryGraph, label: str
+) -> None:
+    graph.messages("talk").append({"role": "user", "content": "east " * (5000 if label == "Passage" else 1)})
+    changing = f"MATCH (part:{label} {{namespace: $namespace}}) SET part.said = 'north'"
+    answer_after(graph, changing, lambda: embed_missing(graph.scope, PointingEmbedder()))
+    having = f"MATCH (part:{label} {{namespace: $namespace}}) RETURN DISTINCT part.embedding AS vector"
+    assert graph.query(having) == [{"vector": None}]
+    embed_missing(graph.scope, PointingEmbedder())
+    assert graph.query(having) == [{"vector": [0.0, 1.0]}]
+
+
 @pytest.mark.parametrize("kind", ["node", "message", "alias"])
 def test_parts_of_the_words_of_a_former_text_are_not_stored_beside_the_next(graph: MemoryGraph, kind: str) -> None:
     label, plural = kind.capitalize(), {"alias": "aliases"}.get(kind, f"{kind}s")

@@ -18,7 +18,7 @@ from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.invariants import Examination
 from memorygraph.graph.namespace import Namespace
 from memorygraph.integrations.langgraph import MemoryGraphSaver, channels
@@ -334,6 +334,53 @@ def test_a_state_is_stored_whole_though_another_program_deleted_what_it_shares(g
     MemoryGraphSaver(graph).delete_thread("t")
     config = put(saver, config, 3, messages=TALK)
     assert values_of(MemoryGraphSaver(graph), config)["messages"] == TALK
+
+
+def test_a_thread_that_is_copied_again_holds_what_it_holds_now(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    config = put(saver, thread("a"), messages=TALK[:2], note="n" * 100)
+    saver.copy_thread("a", "b")
+    body = saver.get_tuple(config).checkpoint  # type: ignore[union-attr]
+    values = {"messages": TALK}
+    again: Checkpoint = {**body, "channel_values": values, "channel_versions": {"messages": 2}}
+    saver.put(thread("a"), again, {"source": "loop", "step": 0}, again["channel_versions"])
+    saver.copy_thread("a", "b")
+    assert values_of(saver, config) == values_of(MemoryGraphSaver(graph), thread("b")) == values
+    [row] = graph.query("MATCH (:State {namespace: $namespace})-[holds:HOLDS]->() RETURN count(holds) AS count")
+    assert row["count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("read", "found"),
+    [
+        (lambda saver: saver.get_tuple(thread()), None),
+        (lambda saver: list(saver.list(thread())), []),
+        (lambda saver: list(saver.list(None)), ["u"]),
+        (lambda saver: saver.prune(["t"]), None),
+    ],
+)
+def test_a_thread_that_is_deleted_while_it_is_read_is_not_there(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, read: Callable[[MemoryGraphSaver], Any], found: Any
+) -> None:
+    saver = MemoryGraphSaver(graph)
+    put(saver, thread("u"), messages=TALK[:1])
+    grow(saver, TALK, thread())
+    read_lists = saver.threads.read_lists
+
+    def read_late(tips: Any) -> Any:
+        MemoryGraphSaver(graph).delete_thread("t")
+        return read_lists(tips)
+
+    monkeypatch.setattr(saver.threads, "read_lists", read_late)
+    left = read(saver)
+    assert found == ([each.config["configurable"]["thread_id"] for each in left] if left else left)
+
+
+def test_a_list_that_was_damaged_is_said(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
+    grow(saver, TALK, thread())
+    graph.query("MATCH (value:ChannelValue {namespace: $namespace, length: 1}) DETACH DELETE value", write=True)
+    for read in (lambda: saver.get_tuple(thread()), lambda: list(saver.list(thread()))):
+        with pytest.raises(MemoryGraphError, match=r"has [0-9] elements, and [0-9] of them are there"):
+            read()
 
 
 def test_a_pruned_thread_keeps_its_last_state_whole(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:

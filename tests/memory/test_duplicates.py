@@ -159,3 +159,20 @@ def test_a_search_for_duplicates_ends_with_its_request(named: MemoryGraph) -> No
 
 def test_a_deletion_takes_one_letter_and_no_digit() -> None:
     assert list(deletions_of("aab1")) == ["ab1", "aa1"]
+
+
+def test_what_raw_cypher_has_spoilt_is_compared_as_text_or_left_out(graph: MemoryGraph) -> None:
+    people = [Entity(name=name, entity_type="person", observations=[]) for name in ("Ada", "ada")]
+    graph.entities.create(people, distinguish_case=True)
+    graph.query(
+        """
+        CREATE (node:Node {namespace: $namespace, id: 'n', name: 'N'})
+        CREATE (:Node {namespace: $namespace, id: ['x'], name: 'X'})
+               -[:EDGE {namespace: $namespace, id: 'e', verb: ['v']}]->(node)
+        CREATE (node)-[:EDGE {namespace: $namespace, id: 'f'}]->(:Node {namespace: $namespace, name: 'Y'})
+        CREATE (:Alias {namespace: $namespace, id: 'a'})-[:ALIAS_OF]->(node)
+        CREATE (:Alias {namespace: $namespace, id: 'b', name: ['b']})-[:ALIAS_OF]->(node)
+        """,
+        write=True,
+    )
+    assert [[entity.name for entity in found.entities] for found in graph.duplicates()] == [["Ada", "ada"]]

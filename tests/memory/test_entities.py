@@ -532,6 +532,24 @@ def test_of_an_entity_that_follows_one_that_was_shown_in_part_all_is_shown(mem: 
     assert following.entities == [entity("E01", "obsolete", "very")]
 
 
+@pytest.mark.parametrize("finding", FINDING)
+@pytest.mark.parametrize(("first_gone", "last_gone"), [(-3, -2), (-3, 0), (-1, 1)])
+def test_no_observation_is_passed_over_when_those_around_it_are_deleted(
+    mem: Memory, finding: str, first_gone: int, last_gone: int
+) -> None:
+    texts = [f"obsolete {number} " * 20 for number in range(20)]
+    mem.create(entity("E00", *texts))
+    first = FINDING[finding](Entities(mem.where), {"max_tokens": 500})
+    shown = len(first.entities[0].observations)
+    # Some of those that were shown last, or the last of them and the one that comes next.
+    deleted = texts[shown + first_gone : shown + last_gone]
+    Entities(mem.where).delete_observations([ObservationDeletion(entity_name="E00", observations=deleted)])
+    following = FINDING[finding](Entities(mem.where), {"max_tokens": 500, "cursor": first.cursor})
+    left = [text for text in texts[shown:] if text not in deleted]
+    assert following.entities[0].observations == left[: len(following.entities[0].observations)]
+    assert following.entities[0].observations
+
+
 def test_a_search_by_a_text_that_finds_nothing_more_does_not_go_on_by_words(mem: Memory) -> None:
     mem.create(*(entity(f"E{number:02}", "green tea") for number in range(40)), entity("F", "tea"))
     first = Entities(mem.where).search("green tea", max_tokens=500)

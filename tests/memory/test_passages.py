@@ -23,6 +23,7 @@ from memorygraph.messages.message import Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.memory.recalling import say
+from tests.memory.test_recall import PointingEmbedder
 from tests.shared_neo4j import new_namespace
 
 TOPICS = ["the greyhound on the balcony", "a violin made in Cremona", "tickets for the night train"]
@@ -182,6 +183,22 @@ def test_passages_know_when_they_were_said(graph: MemoryGraph) -> None:
     date_messages(graph.scope, "talk", {ids[0]: datetime(2023, 5, 8, tzinfo=UTC)})
     assert all(part["said"].startswith("Ada (8 May 2023): ") for part in passages(graph))
     assert ask(graph, "What was on 8 May 2023?").hits[0].at == "2023-05-08T00:00:00Z"
+
+
+def test_a_vector_of_a_text_with_another_day_is_made_anew(graph: MemoryGraph) -> None:
+    ids = say(graph, "talk", ("Ada", LONG), ("Ben", "Well."))
+    having = (
+        "MATCH (part:Message|Passage {namespace: $namespace}) WHERE part.embedding IS NOT NULL OR "
+        "part.embedding_model IS NOT NULL RETURN count(part) AS parts"
+    )
+    count = embed_missing(graph.scope, PointingEmbedder())
+    assert graph.query(having) == [{"parts": count}]
+    dates = dict.fromkeys(ids, datetime(2023, 5, 8, tzinfo=UTC))
+    date_messages(graph.scope, "talk", dates)
+    assert graph.query(having) == [{"parts": 0}]
+    assert embed_missing(graph.scope, PointingEmbedder()) == count
+    date_messages(graph.scope, "talk", dates)  # the same day
+    assert embed_missing(graph.scope, PointingEmbedder()) == 0
 
 
 def test_what_is_not_indexed_of_a_very_long_conversation_is_listed_at_once(graph: MemoryGraph) -> None:

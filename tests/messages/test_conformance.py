@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -532,6 +534,62 @@ def test_what_is_sound_is_found_sound(history: MessageGraph) -> None:
     history[1] = u("V")
     found = history.verify()
     assert (found.ok, found.versions, found.messages) == (True, 2, 7)
+
+
+class OvertakenStorage(InMemoryStorage):
+    """Shows its versions as a read does that an append overtakes: the tip from before it, and the length after it."""
+
+    readings = 1  # that are overtaken
+
+    def _overtaken(self, version: Version) -> Version:
+        self.readings -= 1
+        return replace(version, length=version.length + 1) if self.readings >= 0 else version
+
+    def head(self) -> Version | None:
+        found = super().head()
+        return found and self._overtaken(found)
+
+    def versions(self) -> list[Version]:
+        return [self._overtaken(version) for version in super().versions()]
+
+
+@pytest.fixture
+def overtaken() -> OvertakenStorage:
+    storage = OvertakenStorage()
+    storage.readings = 0
+    MessageGraph([u(), a()], storage=storage)
+    storage.readings = 1
+    return storage
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda history: history.messages,
+        lambda history: history[:],
+        lambda history: [*history[:1], history[-1]],
+        lambda history: [*history],
+        lambda history: history.branch().messages,
+        lambda history: [*history.branch(-1), history[1]],
+    ],
+)
+def test_a_conversation_is_read_while_another_appends_to_it(
+    overtaken: OvertakenStorage, read: Callable[[MessageGraph], list[Any]]
+) -> None:
+    history = MessageGraph(storage=overtaken)
+    assert read(history) == [u(), a()]
+    assert len(history) == 2
+    overtaken.readings = 0
+    assert history.verify().ok
+
+
+def test_a_conversation_that_is_written_to_while_it_is_verified_is_sound(overtaken: OvertakenStorage) -> None:
+    history = MessageGraph(storage=overtaken)
+    assert history.verify().ok
+    overtaken._overtaken = lambda version: replace(version, length=3)  # type: ignore[method-assign]
+    fault = history.verify().fault
+    assert fault is not None
+    assert "has 3 messages, and 2 are linked" in fault.reason
 
 
 class TornStorage(InMemoryStorage):

@@ -391,6 +391,39 @@ def test_one_byte_of_one_message_is_found(in_neo4j: InNeo4j, rows: Any, change: 
     assert (fault.version, fault.index, fault.message_id) == (1, 3, history.entry(3).id)
 
 
+def test_a_tip_that_is_moved_while_it_is_read_is_read_again(
+    in_neo4j: InNeo4j, rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_neo4j("talk").extend(talk(2))
+    [tip] = rows("MATCH (:Version {namespace: $namespace})-[pointer:TIP]->(tip) DELETE pointer RETURN tip.id AS id")
+    read = Namespace.read
+
+    def read_early(namespace: Namespace, query: str, /, **parameters: Any) -> list[dict[str, Any]]:
+        found = read(namespace, query, **parameters)
+        rows(
+            "MATCH (version:Version {namespace: $namespace}), (tip:Message {namespace: $namespace, id: $id}) "
+            "MERGE (version)-[:TIP]->(tip)",
+            **tip,
+        )
+        return found
+
+    monkeypatch.setattr(Namespace, "read", read_early)
+    assert in_neo4j("talk") == talk(2)
+
+
+@pytest.mark.parametrize("body", ["not json", "[]", '{"a":1}', "7", '{"metadata":7,"subgraph":[]}', None])
+def test_metadata_that_is_none_any_more_is_named(in_neo4j: InNeo4j, rows: Any, body: str | None) -> None:
+    history = in_neo4j("talk")
+    history.extend(talk(2))
+    history.attach(1, {"seconds": 1})
+    rows("MATCH (kept:Metadata {namespace: $namespace}) SET kept.body = $body", body=body)
+    fault = in_neo4j("talk").verify().fault
+    assert fault is not None
+    assert (fault.index, fault.reason) == (1, "its metadata is not what its id is the hash of")
+    with pytest.raises(MemoryGraphError, match=r"metadata of message `[0-9a-f]+` was altered.*messages verify"):
+        in_neo4j("talk").metadata(1)
+
+
 def test_a_link_that_was_cut_or_moved_is_found(in_neo4j: InNeo4j, rows: Any) -> None:
     history = in_neo4j("talk")
     history.extend(talk(6))

@@ -23,8 +23,9 @@ from langgraph.checkpoint.serde.base import SerializerProtocol
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
 from memorygraph.client import MemoryGraph
+from memorygraph.errors import MemoryGraphError
 from memorygraph.integrations.langgraph.channels import ChannelValues, LoadedState
-from memorygraph.messages.threads import StateKey, ThreadWrite
+from memorygraph.messages.threads import StateKey, ThreadState, ThreadWrite
 
 LIST_PAGE = 100  # states
 SHOWN = ("source", "step")
@@ -104,7 +105,9 @@ class MemoryGraphSaver(BaseCheckpointSaver[Any]):
         state = self.threads.state(key.thread, key.graph, get_checkpoint_id(config))
         if state is None:
             return None
-        [loaded] = self.values.load(self.threads, [state])
+        loaded = next(iter(self._load([state])), None)
+        if loaded is None:
+            return self.get_tuple(config)  # another may be the last one now
         self.values.remember(state.key, loaded.known)
         return self._tuple_of(loaded)
 
@@ -136,12 +139,24 @@ class MemoryGraphSaver(BaseCheckpointSaver[Any]):
         return islice(self._load_fitting(fitting, page_size, filter or {}), limit)
 
     def _load_fitting(
-        self, states: Iterator[Any], page_size: int, wanted: Mapping[str, Any]
+        self, states: Iterator[ThreadState], page_size: int, wanted: Mapping[str, Any]
     ) -> Iterator[CheckpointTuple]:
         while page := list(islice(states, page_size)):
-            for loaded in self.values.load(self.threads, page):
+            for loaded in self._load(page):
                 if all(loaded.metadata.get(name) == value for name, value in wanted.items()):
                     yield self._tuple_of(loaded)
+
+    def _load(self, states: Sequence[ThreadState]) -> Sequence[LoadedState]:
+        """Load states, but those that are deleted meanwhile: their lists are read after them."""
+        try:
+            return self.values.load(self.threads, states)
+        except MemoryGraphError:
+            keys = [state.key for state in states]
+            again = [self.threads.state(key.thread, key.graph, key.checkpoint) for key in keys]
+            left = [state for state in again if state is not None]
+            if left == states:
+                raise
+            return self._load(left)
 
     def delete_thread(self, thread_id: str) -> None:
         """Delete a thread: its checkpoints, its pending writes, and of its messages those that nothing else has."""
@@ -188,7 +203,9 @@ class MemoryGraphSaver(BaseCheckpointSaver[Any]):
             yield key
             if (state := self.threads.state(key.thread, key.graph, key.checkpoint)) is None:
                 return
-            [loaded] = self.values.load(self.threads, [state])
+            loaded = next(iter(self._load([state])), None)
+            if loaded is None:
+                return
             if waiting is None:
                 waiting = set(loaded.metadata.get("counters_since_delta_snapshot") or ())
             waiting -= set(loaded.checkpoint["channel_values"])
