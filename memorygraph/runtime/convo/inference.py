@@ -55,7 +55,8 @@ class Inference:
             return
         context = self.context()
         messages = wire_messages(context)
-        if asked or step.system or any(message["role"] == "user" for message in messages):
+        speaks = asked or step.system or any(message["role"] == "user" for message in messages)
+        if messages and speaks:  # a message that is blank is not sent
             self.infer(context, messages)
         else:  # there is nothing to ask: the output is what the node itself says, or its input
             said = [entry.content for entry in step.messages if entry.role == "assistant" and entry.spoken]

@@ -167,6 +167,18 @@ def test_a_path_that_leads_nowhere_is_false() -> None:
     assert [step.node for step in execute_convo_graph(source).steps] == ["a"]
 
 
+@pytest.mark.parametrize("said", ["{{input}}", '{{""}}'])
+def test_a_node_whose_only_message_is_blank_sends_no_empty_request(said: str) -> None:
+    source = f"@to b\n> node a\n> user\nGo\n> node b\n> user\n{said}\n> nodeEnd\n> user\nx\n> goto a"
+    with scripted(["", "never"]) as model:
+        result = execute_convo_graph(source)
+    assert (result.success, result.value, len(model.requests)) == (True, "", 1)
+    with scripted(["", "ok"]) as model:
+        result = execute_convo_graph(source.replace("> node b", "> node b\n> system\nBe brief"))
+    assert result.value == "ok"
+    assert model.requests[1].json["messages"] == [{"role": "system", "content": "Be brief"}]
+
+
 def test_a_node_with_nothing_to_ask_passes_its_input_on() -> None:
     source = "@to b\n> node a\n> node b\n  > user\n  {{input.nothing}}\n> nodeEnd\n> goto a"
     with scripted("ok") as model:
