@@ -286,6 +286,13 @@ def test_a_call_is_kept_though_the_run_is_killed_before_it_is_written(
     assert graph.messages(conversation)[-1]["content"] == answer
 
 
+def test_a_run_that_is_left_before_it_begins_is_not_stored(graph: MemoryGraph, shop: Shop) -> None:
+    source = f'> do\nhttpPost("http://{shop.host}/a" {{}})\n> node a\n> nodeEnd\n> goto a'
+    with graph.convo(source, allow_hosts=[shop.host]):
+        pass
+    assert (shop.requests, graph.runs()) == ([], [])
+
+
 def test_no_code_is_executed_again_where_the_user_stops_a_run_while_the_model_thinks(
     graph: MemoryGraph, shop: Shop
 ) -> None:
