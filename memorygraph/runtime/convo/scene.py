@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, Route, functions_of, id_in, is_disabled
+from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, Route, functions_of, id_in
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.printing import print_message, print_tag
@@ -118,7 +118,7 @@ class Scene:
         if isinstance(which, str):
             visit = next((visit for visit in reversed(self.visits) if visit.node == which), None)
             return UNDEFINED if visit is None else read(visit)
-        if is_number(which) and which == int(which) and -count <= which < count:
+        if is_number(which) and -count <= which < count and which == int(which):
             return read(self.visits[int(which)])
         return UNDEFINED
 
@@ -368,18 +368,16 @@ class Surroundings:
 
         A run that is resumed without its `GraphStart`, of an earlier version, does not execute `do` again.
         """
-        messages = self.scene.graph.outside
-        gotos = [i for i, each in enumerate(messages) if message_role(each) == "goto" and not is_disabled(each)]
-        last = max(gotos, default=None)
-        for index, message in enumerate(messages):
-            if index == last and self.given is not None:
-                self.end_visit()
-                text = self.given if isinstance(self.given, str) else json.dumps(self.given, ensure_ascii=False)
-                self.hear(TranscriptEntry("user", text), self.given)
+        for message in self.scene.graph.outside:
             if self.scene.is_enabled(message):
                 self.read(message, resumed=resumed)
         if self.visit is None:
             raise GraphFailure("there are no node results: no `> goto` says where the graph begins", "no-goto")
+        if self.given is not None:  # it goes before the last `goto`, which only now is known to be the last
+            text = self.given if isinstance(self.given, str) else json.dumps(self.given, ensure_ascii=False)
+            entry = TranscriptEntry("user", text)
+            self.around.append(entry)
+            self.visit = Visit(self.visit.node, self.given) if entry.spoken else self.visit
         self.around += self.groups.pop()
         return self.visit
 

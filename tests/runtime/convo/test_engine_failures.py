@@ -61,6 +61,16 @@ def test_a_tool_that_fails_fails_the_run_and_the_step_is_kept(reply: ScriptedAns
     assert result.text.startswith("@call\n> user\nGo")
 
 
+@pytest.mark.parametrize(
+    ("tag", "code"), [("@call(double)", "unknown-tool"), ("@call: double", "unknown-tool"), ("@called\n  @call", None)]
+)
+def test_a_wanted_call_is_read_as_what_the_tag_is(tag: str, code: str | None) -> None:
+    with scripted([tool("double", n=1)]):
+        result = execute_convo_graph(TOOL.replace("@call", tag))
+    assert result.code == code
+    assert result.error == (f"`{tag}` asks for a function that is not offered here" if code else None)
+
+
 CUT = "the model's reply ({}) was cut at its limit of tokens; raise `@maxTokens`, or ask for less"
 
 
