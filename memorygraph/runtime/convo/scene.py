@@ -15,7 +15,6 @@ from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, Route, fun
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.printing import print_message, print_tag
-from memorygraph.languages.convo.syntax import message_role
 from memorygraph.limits import spend_on_parts
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment

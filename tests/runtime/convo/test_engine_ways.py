@@ -210,9 +210,8 @@ def test_a_run_can_be_ended_while_it_runs() -> None:
 
 
 def test_what_is_left_before_it_runs_executes_no_code() -> None:
-    with scripted("never") as model:
-        with ConvoGraphController(f"> do\nx = ??? Hello ???\n{HELLO}") as controller:
-            pass
+    with scripted("never") as model, ConvoGraphController(f"> do\nx = ??? Hello ???\n{HELLO}") as controller:
+        pass
     assert (controller.result.code if controller.result else None, controller.run().code) == ("stopped", "stopped")
     assert model.requests == []
 
