@@ -108,7 +108,7 @@ class NodeGraph:
         if route.target is None:
             return [EXIT]
         if route.target == AUTO:
-            return [id_ for id_ in (route.candidates or self.nodes) if id_ != node.id]
+            return list(route.candidates or (id_ for id_ in self.nodes if id_ != node.id))
         return [self.following(node.id) or EXIT] if route.target == NEXT else [route.target]
 
 

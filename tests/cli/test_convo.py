@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memorygraph import MemoryGraph
+from memorygraph import MemoryGraph, ScriptError
+from memorygraph.languages import parse
+from memorygraph.runtime.convo.imports import resolve_imports
 from tests.cli.test_commands import document, memorygraph
 from tests.runtime.convo.model import scripted
 
@@ -296,6 +298,20 @@ def test_a_wider_folder_holds_the_program_and_nothing_leads_out_of_it(shared_bas
     outside = write_files(folder / "programs", other="@import ../../away.convo\n> user\nhello\n")
     [error] = document("check", outside, "--import-folder", str(folder), code=1)["errors"]
     assert f"`../../away.convo` is outside of {folder}; only files in it are imported" in error["message"]
+
+
+def test_as_many_files_are_imported_as_the_reference_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memorygraph.runtime.convo.imports.MAX_FILES", 3)
+    names = {"a": "@import ./b.convo\n> define\n", "b": "> define\n", "c": "> define\n", "d": "> define\n"}
+    write_files(tmp_path, **names)
+    for files, said in {"ac": [], "acaa": [], "acd": ["a program imports at most 3 files"]}.items():
+        imports = "".join(f"@import ./{name}.convo\n" for name in files)
+        program = parse(f"{imports}> define\n", "convo", file="main.convo")
+        try:
+            problems = resolve_imports(program, tmp_path).problems
+        except ScriptError as error:
+            problems = tuple(error.problems)
+        assert [problem.message for problem in problems] == said
 
 
 def test_a_run_in_python_imports_from_a_wider_folder(graph: MemoryGraph, shared_base: tuple[Path, str]) -> None:

@@ -15,6 +15,7 @@ from memorygraph.runtime.convo.inference import CodePrompts, Inference
 from memorygraph.runtime.convo.routing import Crossing
 from memorygraph.runtime.convo.scene import Scene, Visit
 from memorygraph.runtime.convo.steps import (
+    NO_FURTHER_NODE,
     ConvoGraphResult,
     ConvoStep,
     GraphFailure,
@@ -135,7 +136,7 @@ class Branch:
             return TakenRoute(None, "no route holds")
         (route, target), *others = ways
         ends = target is None and route.target is not None
-        why = f"{route.written} (there is no further node)" if ends else route.written
+        why = route.written + NO_FURTHER_NODE if ends else route.written
         return TakenRoute(target, why, tuple(other for _, other in others if other is not None))
 
     def go_on(self, step: ConvoStep) -> None:

@@ -176,10 +176,13 @@ class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
             raise MemoryGraphError("this graph is running already")
 
     def dispose(self) -> None:
-        """End the run before its next call or step; from any thread, also from a listener."""
+        """End the run before its next call or step; from any thread, also from a listener.
+
+        One that was not begun executes nothing, and is not stored.
+        """
         self._engine.stop()
         if self.state == "ready":
-            self.run()
+            self._engine.end(GraphFailure("the run was stopped", "stopped"))
 
 
 def read_program(source: str | syntax.ConvoProgram, options: RunOptions) -> syntax.ConvoProgram:

@@ -51,8 +51,9 @@ class Asker(Protocol):
         tool_choice: str | Mapping[str, Any] | None = None,
         response_format: Mapping[str, Any] | None = None,
         model: str | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> Completion:
-        """Ask a model: the run's own, unless `model` names another one."""
+        """Ask a model: the run's own, unless `model` names another one. `extra` has what else the request says."""
 
 
 class ModelAsker:

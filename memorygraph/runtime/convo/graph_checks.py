@@ -198,8 +198,12 @@ class GraphChecks:
     def replies_of(self, node: GraphNode) -> list[str]:
         """The texts that a node can reply, where its last message of the user says so; empty where it does not."""
         functions = [*functions_of(self.graph.outside), *node.functions]
-        asked = [child for child in node.children if isinstance(child, syntax.TextMessage) and child.role == "user"]
+        # What is added to a message can say another type.
+        asked = [child for child in node.children if child.role == "user" or tag_of(child, "json") is not None]
+        asked = [child for child in asked if not is_disabled(child)]
         if not asked or any(function.modifier != "local" for function in functions):
+            return []
+        if asked[-1].role != "user" or any(tag.name in CONDITIONS for tag in asked[-1].tags):
             return []
         tags = [tag for tag in asked[-1].tags if tag.name == "json"]
         type_ = (tags[-1].expression or self.uses.declared_type(tags[-1].text or "")) if tags else None

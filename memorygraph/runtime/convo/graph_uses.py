@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from memorygraph.compiler.convo import GraphNode, NodeGraph
+from memorygraph.compiler.convo import GraphNode, NodeGraph, is_disabled
 from memorygraph.errors import Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import message_role
@@ -84,7 +84,7 @@ class UseReader:
     def messages(self, messages: Iterable[syntax.Message]) -> None:
         """Read the messages of a node, or those outside of all."""
         for message in messages:
-            if any(tag.name == "disabled" and tag.expression is None for tag in message.tags):
+            if is_disabled(message):
                 continue
             self.tags(message)
             match message:

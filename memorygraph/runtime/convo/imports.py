@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import NoReturn
@@ -18,11 +18,14 @@ from memorygraph.errors import MemoryGraphError, Problem, ScriptError, Source, S
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.reading import BUILT_IN, MAX_CHARACTERS, read_source
+from memorygraph.languages.convo.syntax import NODE_ENDS, message_role
 from memorygraph.languages.convo.unsupported import find_unsupported, is_file_import
 from memorygraph.languages.engine.findings import locate_problems, shorten
+from memorygraph.runtime.convo.scene import CHANGES
 from memorygraph.runtime.paths import open_plain, resolve_path
 
 MAX_FILES = 200
+CONTENT_ROLES = {"user", "assistant", *CHANGES}  # the original keeps system messages, too
 MAX_BYTES = 4 * MAX_CHARACTERS  # of a file: a character has four at most
 
 
@@ -107,7 +110,7 @@ class Importer:
         if path in self.known:
             return
         self.known.add(path)
-        if len(self.known) > MAX_FILES:
+        if len(self.folders) > MAX_FILES:  # the program itself has one
             self.refuse(tag, f"a program imports at most {MAX_FILES} files")
         text = self.read_file(tag, name, path)
         own = Source(text, os.path.normpath(self.shown / os.path.relpath(path, self.folder)))
@@ -119,10 +122,8 @@ class Importer:
         self.folders.append(path.parent)
         # With as many line breaks before it as there is text, its places are those of the whole source.
         messages, _ = read_source(Source("\n" * start + text))
-        for message in self.expand(messages, start):
-            said = isinstance(message, syntax.TextMessage) and message.role in {"user", "assistant", "system"}
-            if not (said and modifiers):
-                yield message
+        expanded = self.expand(messages, start)
+        yield from leave_out_content(expanded) if modifiers else expanded
         # A node ends with its file.
         if any(isinstance(message, syntax.TextMessage) and message.role == "node" for message in messages):
             yield syntax.TextMessage("nodeEnd", "", syntax.Template(), span=Span(start, start))
@@ -173,3 +174,13 @@ class Importer:
     def refuse(self, tag: syntax.Tag, message: str) -> NoReturn:
         """Raise what is wrong with an import, with its place."""
         raise ScriptError([self.source.problem(message, "import-failed", tag.span)])
+
+
+def leave_out_content(messages: Iterable[syntax.Message]) -> Iterator[syntax.Message]:
+    """Leave out what users and assistants say outside of nodes, with what is added to it, for `!ignoreContent`."""
+    in_node = False
+    for message in messages:
+        if message_role(message) in NODE_ENDS:
+            in_node = message_role(message) == "node"
+        if in_node or message_role(message) not in CONTENT_ROLES:
+            yield message

@@ -7,6 +7,7 @@ seeds/convo-node-graphs.txt.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 INCLUDED_TAG = "includeInNodes"
 FULL_DEPTH = "full"
+CALL_TAG = re.compile(r"@call(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,8 @@ class Inference:
             return
         context = self.context()
         messages = wire_messages(context)
-        if asked or step.system or any(message["role"] == "user" for message in messages):
+        speaks = asked or step.system or any(message["role"] == "user" for message in messages)
+        if messages and speaks:  # a message that is blank is not sent
             self.infer(context, messages)
         else:  # there is nothing to ask: the output is what the node itself says, or its input
             said = [entry.content for entry in step.messages if entry.role == "assistant" and entry.spoken]
@@ -252,13 +255,14 @@ def tool_choice(last: TranscriptEntry | None, tools: Sequence[str]) -> str | dic
     """
     if last is None or not last.has_tag("call") or not tools:
         return None
-    wanted = next(tag for tag in reversed(last.tags) if tag.split()[0] == "@call").partition("@call")[2].strip()
+    tag = next(tag for tag in reversed(last.tags) if CALL_TAG.match(tag))
+    wanted = tag.removeprefix("@call").strip()
     if wanted in {"", "required"}:
         return "required"
     if wanted in {"auto", "none"}:
         return wanted
     if wanted not in tools:
-        raise GraphFailure(f"`@call {wanted}` asks for a function that is not offered here", "unknown-tool")
+        raise GraphFailure(f"`{tag}` asks for a function that is not offered here", "unknown-tool")
     return {"type": "function", "function": {"name": wanted}}
 
 

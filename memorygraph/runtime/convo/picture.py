@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from memorygraph.compiler.convo import EXIT, EXIT_NAME, GraphNode, NodeGraph, graph_of
 from memorygraph.errors import Source
 from memorygraph.languages.convo.syntax import ConvoProgram
-from memorygraph.runtime.convo.steps import fork_of
+from memorygraph.runtime.convo.steps import NO_FURTHER_NODE, fork_of
 
 JUDGED_KINDS = {"auto", "natural language"}
 
@@ -63,33 +63,54 @@ def draw(program: ConvoProgram, format_: str, steps: Sequence[Mapping[str, Any]]
     return draw_mermaid(graph, arrows, visits) if format_ == "mermaid" else draw_svg(graph, arrows, visits)
 
 
-def moves_of(steps: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[int]]:
-    """List the moves of a run, from node to node or EXIT, each with the numbers of the steps that made it."""
-    moves: dict[tuple[str, str], list[int]] = {}
+@dataclass(frozen=True)
+class Move:
+    """A move of a run, from a node to a node or EXIT: the route as the source writes it, and the step that made it."""
+
+    source: str
+    target: str
+    route: str  # empty where it is not known: only the first way that a fork goes has its route stored
+    step: int
+
+
+def moves_of(steps: Sequence[Mapping[str, Any]]) -> Iterator[Move]:
+    """List the moves of a run."""
     nodes = {(step["branch"], step["index"]): step["node"] for step in steps}
     for step in steps:
         if step["why"] is not None:
-            moves.setdefault((step["node"], step["route"] or EXIT), []).append(step["index"] + 1)
+            route = step["why"].removesuffix(NO_FURTHER_NODE)
+            yield Move(step["node"], step["route"] or EXIT, route, step["index"] + 1)
         fork = fork_of(step["branch"])
         if fork is not None and fork.index == step["index"] - 1:  # the branch begins here
             before = nodes.get((fork.parent, fork.index))
             if before is not None:
-                moves.setdefault((before, step["node"]), []).append(step["index"])
-    return moves
+                yield Move(before, step["node"], "", step["index"])
 
 
-def arrows_of(graph: NodeGraph, source: Source, moves: Mapping[tuple[str, str], Sequence[int]]) -> list[Arrow]:
+def arrows_of(graph: NodeGraph, source: Source, moves: Iterable[Move]) -> list[Arrow]:
     """List the arrows of all routes, and of what a run did that no route says."""
-    left = {pair: tuple(numbers) for pair, numbers in moves.items() if pair[0] in graph.nodes}
+    routes = [
+        (node.id, target, route)
+        for node in graph.nodes.values()
+        for route in node.routes
+        for target in graph.targets(node, route)
+    ]
+    places: dict[tuple[str, ...], int] = {}
+    for place, (id_, target, route) in enumerate(routes):
+        places.setdefault((id_, target, route.written), place)
+        places.setdefault((id_, target), place)
+    taken: dict[int | tuple[str, str], list[int]] = {}
+    for move in moves:
+        ends = (move.source, move.target)
+        # A route that is not known, or that is written like another one, is taken for the first that leads there.
+        key = places.get((*ends, move.route), places.get(ends, ends))
+        taken.setdefault(key, []).append(move.step)
     arrows = []
-    for node in graph.nodes.values():
-        for route in node.routes:
-            condition = route.condition_text(source) or ("auto" if route.kind == "auto" else "")
-            arrows += [
-                Arrow(node.id, target, condition, route.kind, left.pop((node.id, target), ()))
-                for target in graph.targets(node, route)
-            ]
-    return arrows + [Arrow(a, b, "", "always", numbers) for (a, b), numbers in left.items()]
+    for place, (id_, target, route) in enumerate(routes):
+        condition = route.condition_text(source) or ("auto" if route.kind == "auto" else "")
+        arrows.append(Arrow(id_, target, condition, route.kind, tuple(taken.pop(place, ()))))
+    left = [(ends, numbers) for ends, numbers in taken.items() if isinstance(ends, tuple)]
+    return arrows + [Arrow(*ends, "", "always", tuple(numbers)) for ends, numbers in left if ends[0] in graph.nodes]
 
 
 def label_node(id_: str, visits: Mapping[str, int]) -> str:

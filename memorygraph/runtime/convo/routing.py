@@ -63,7 +63,7 @@ class Crossing:
         """Find the first route that holds without a model's judgement: no later one can win."""
         for index, route in enumerate(routes):
             if not isinstance(route.condition, Template) and self.holds(route):
-                if route.target == AUTO and not self.candidates(route):
+                if route.target == AUTO and not self.branch.scene.graph.targets(self.node, route):
                     continue
                 return index
         return None
@@ -107,17 +107,13 @@ class Crossing:
         messages = [{"role": "user", "content": prompt}]
         return self.branch.engine.ask(self.step, key, "routing", messages, options, schema).content or ""
 
-    def candidates(self, route: Route) -> list[str]:
-        """The nodes among which an `auto` route chooses."""
-        return list(route.candidates or (id_ for id_ in self.branch.scene.graph.nodes if id_ != self.node.id))
-
     def follow(self, route: Route, index: int) -> Way | None:
         """Find where a route leads: for `auto` a model chooses, unless there is only one candidate."""
         if route.target == NEXT:
             return (route, self.branch.scene.graph.following(self.node.id))
         if route.target != AUTO:
             return (route, route.target)
-        candidates = self.candidates(route)
+        candidates = self.branch.scene.graph.targets(self.node, route)
         if len(candidates) < 2:
             return (route, candidates[0]) if candidates else None
         nodes = {id_: self.branch.scene.describe(id_) for id_ in candidates}

@@ -11,11 +11,10 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, Route, functions_of, id_in, is_disabled
+from memorygraph.compiler.convo import OUTSIDE, GraphNode, NodeGraph, Route, functions_of, id_in
 from memorygraph.errors import ScriptError, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.printing import print_message, print_tag
-from memorygraph.languages.convo.syntax import message_role
 from memorygraph.limits import spend_on_parts
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.scope import Environment
@@ -118,7 +117,7 @@ class Scene:
         if isinstance(which, str):
             visit = next((visit for visit in reversed(self.visits) if visit.node == which), None)
             return UNDEFINED if visit is None else read(visit)
-        if is_number(which) and which == int(which) and -count <= which < count:
+        if is_number(which) and -count <= which < count and which == int(which):
             return read(self.visits[int(which)])
         return UNDEFINED
 
@@ -221,12 +220,18 @@ class Scene:
         """Execute the code of a node; give the messages that it adds, and the system messages sent beside them."""
         messages: list[TranscriptEntry] = []
         system: list[TranscriptEntry] = []
-        known = {"system": system}
+        latest: list[TranscriptEntry] | None = None  # of the two, the one with the message before
         for child in node.children:
             if isinstance(child, syntax.FunctionMessage) or not self.is_enabled(child):
                 continue
             if isinstance(child, syntax.TextMessage) and (child.role in SPEAKERS or child.role in CHANGES):
-                add_speech(known.get(child.role, messages), self.speech(child))
+                entry = self.speech(child)
+                place = system if child.role in {"system", "appendSystem"} else messages
+                if latest is not None and changes_message_before(entry):
+                    place = latest
+                count = len(place)
+                add_speech(place, entry)
+                latest = place if len(place) > count else latest
             elif child.role in {"define", "do"} and isinstance(child, syntax.CodeMessage):
                 self.evaluator.statements(child.statements, defining=child.role == "define")
                 messages.append(TranscriptEntry(child.role, self.code_text(child), self.tags(child)))
@@ -234,11 +239,12 @@ class Scene:
 
     def tags(self, message: syntax.Message) -> tuple[str, ...]:
         """The tags of a message, as they are written; a placeholder in one has been filled in."""
-        return tuple(
-            written if PLACEHOLDER_START not in written else print_tag(on_one_line(tag))
-            for tag in message.tags
-            for written in [self.source_text(tag.span)]
-        )
+        return tuple(map(self.tag_text, message.tags))
+
+    def tag_text(self, tag: syntax.Tag) -> str:
+        """A tag as it is written; a placeholder in it has been filled in."""
+        written = self.source_text(tag.span)
+        return written if PLACEHOLDER_START not in written else print_tag(on_one_line(tag))
 
     def code_text(self, message: syntax.CodeMessage) -> str:
         """The statements of a message, as they are written; placeholders in them have been filled in."""
@@ -268,10 +274,11 @@ class Scene:
 
     def reply_type(self, node: GraphNode, messages: Sequence[TranscriptEntry]) -> ConvoType | None:
         """The type of the reply that the last message of the user in a node asks for; None for a text."""
-        asked = [child for child in node.children if isinstance(child, syntax.TextMessage) and child.role == "user"]
         last = next((entry for entry in reversed(messages) if entry.role == "user"), None)
-        child = next((c for c in reversed(asked) if last is not None and self.tags(c) == last.tags), None)
-        tag = next((tag for tag in reversed(child.tags) if tag.name == "json"), None) if child else None
+        written = last.tags if last is not None else ()
+        # Of a message that others were added to, the last such tag counts.
+        known = {self.tag_text(tag): tag for child in node.children for tag in child.tags if tag.name == "json"}
+        tag = next((known[text] for text in reversed(written) if text in known), None)
         if tag is None:
             return None
         try:
@@ -292,19 +299,28 @@ CHANGES = {
     **dict.fromkeys(("append", "suffix", "appendUser", "appendAssistant", "appendSystem"), "{old}\n\n{new}"),
     **dict.fromkeys(("prepend", "prefix"), "{new}\n\n{old}"),
 }
+APPENDED = {f"append{speaker.capitalize()}": speaker for speaker in ("user", "assistant", "system")}
+OWN_TAGS = ("concat", "condition", "disabled", "assignTo")  # of a message by itself, whatever it is added to
+
+
+def changes_message_before(entry: TranscriptEntry) -> bool:
+    """Whether what is said belongs to the message before it, whoever said that."""
+    return (entry.role in CHANGES and entry.role not in APPENDED) or entry.has_tag("concat")
 
 
 def add_speech(entries: list[TranscriptEntry], entry: TranscriptEntry) -> TranscriptEntry:
     """Add what is said to messages, or change the last one, as its role or `@concat` says; give what is said then."""
     layout = CHANGES.get(entry.role) or (CHANGES["append"] if entry.has_tag("concat") else None)
-    speaker = entry.role.removeprefix("append").lower() if entry.role.startswith("append") else ""
+    speaker = APPENDED.get(entry.role, "")
     last = next(
         (at for at in reversed(range(len(entries))) if entries[at].role in ({speaker} if speaker else SPEAKERS)), None
     )
     if layout is not None and last is not None:
         old = entries[last]
         content = layout.format(old=old.content, new=entry.content) if old.content else entry.content
-        entries[last] = replace(old, content=content)
+        added = [tag for tag in entry.tags if not any(map(replace(entry, tags=(tag,)).has_tag, OWN_TAGS))]
+        tags = (*(tag for tag in old.tags if tag not in added), *added)
+        entries[last] = replace(old, content=content, tags=tags)
         return entries[last]
     if entry.role in CHANGES:
         entry = replace(entry, role=speaker or "user")
@@ -351,18 +367,16 @@ class Surroundings:
 
         A run that is resumed without its `GraphStart`, of an earlier version, does not execute `do` again.
         """
-        messages = self.scene.graph.outside
-        gotos = [i for i, each in enumerate(messages) if message_role(each) == "goto" and not is_disabled(each)]
-        last = max(gotos, default=None)
-        for index, message in enumerate(messages):
-            if index == last and self.given is not None:
-                self.end_visit()
-                text = self.given if isinstance(self.given, str) else json.dumps(self.given, ensure_ascii=False)
-                self.hear(TranscriptEntry("user", text), self.given)
+        for message in self.scene.graph.outside:
             if self.scene.is_enabled(message):
                 self.read(message, resumed=resumed)
         if self.visit is None:
             raise GraphFailure("there are no node results: no `> goto` says where the graph begins", "no-goto")
+        if self.given is not None:  # it goes before the last `goto`, which only now is known to be the last
+            text = self.given if isinstance(self.given, str) else json.dumps(self.given, ensure_ascii=False)
+            entry = TranscriptEntry("user", text)
+            self.around.append(entry)
+            self.visit = Visit(self.visit.node, self.given) if entry.spoken else self.visit
         self.around += self.groups.pop()
         return self.visit
 

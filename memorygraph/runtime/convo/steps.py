@@ -15,6 +15,8 @@ from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, tra
 from memorygraph.runtime.convo.types import read_types, write_types
 from memorygraph.runtime.convo.values import UNDEFINED, Undefined, to_plain
 
+NO_FURTHER_NODE = " (there is no further node)"  # why a route to the next node led out
+
 CallPurpose = Literal["inference", "routing", "prompt", "summary"]
 
 

@@ -136,6 +136,10 @@ class ConvoRunStore(RunListener):
             if step.completed:
                 self.keep_messages(step)
 
+    def step_started(self, step: ConvoStep) -> None:
+        """Store a step whose code was executed, so that a resumed run does not execute it again."""
+        self.keep(step)
+
     def called(self, step: ConvoStep, call: ModelCall) -> None:
         """Store a step with a call of a model, and record the call."""
         at = datetime.now(UTC).isoformat()
@@ -207,11 +211,12 @@ class ConvoRunStore(RunListener):
         journaled = self._journal.append(state)
         self._kept[key] = KeptState.of(step)
         self._behind.pop(key, None)
-        self._latest[key] = self.step_query(step, state)
+        query = self._latest[key] = self.step_query(step, state)
 
         def write_latest() -> None:
-            query = self._latest.pop(key, None)
-            if query is not None:
+            # A later state has a turn of its own, after the calls of models that it is joined to.
+            if self._latest.get(key) is query:
+                del self._latest[key]
                 self.write(query)
 
         self._writer.put(write_latest)

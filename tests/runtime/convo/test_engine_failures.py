@@ -61,6 +61,16 @@ def test_a_tool_that_fails_fails_the_run_and_the_step_is_kept(reply: ScriptedAns
     assert result.text.startswith("@call\n> user\nGo")
 
 
+@pytest.mark.parametrize(
+    ("tag", "code"), [("@call(double)", "unknown-tool"), ("@call: double", "unknown-tool"), ("@called\n  @call", None)]
+)
+def test_a_wanted_call_is_read_as_what_the_tag_is(tag: str, code: str | None) -> None:
+    with scripted([tool("double", n=1)]):
+        result = execute_convo_graph(TOOL.replace("@call", tag))
+    assert result.code == code
+    assert result.error == (f"`{tag}` asks for a function that is not offered here" if code else None)
+
+
 CUT = "the model's reply ({}) was cut at its limit of tokens; raise `@maxTokens`, or ask for less"
 
 
@@ -165,6 +175,18 @@ def test_a_condition_that_throws_fails_the_run() -> None:
 def test_a_path_that_leads_nowhere_is_false() -> None:
     source = "@to b = output.a.b.c\n> node a\n> node b\n> nodeEnd\n> user\nx\n> goto a"
     assert [step.node for step in execute_convo_graph(source).steps] == ["a"]
+
+
+@pytest.mark.parametrize("said", ["{{input}}", '{{""}}'])
+def test_a_node_whose_only_message_is_blank_sends_no_empty_request(said: str) -> None:
+    source = f"@to b\n> node a\n> user\nGo\n> node b\n> user\n{said}\n> nodeEnd\n> user\nx\n> goto a"
+    with scripted(["", "never"]) as model:
+        result = execute_convo_graph(source)
+    assert (result.success, result.value, len(model.requests)) == (True, "", 1)
+    with scripted(["", "ok"]) as model:
+        result = execute_convo_graph(source.replace("> node b", "> node b\n> system\nBe brief"))
+    assert result.value == "ok"
+    assert model.requests[1].json["messages"] == [{"role": "system", "content": "Be brief"}]
 
 
 def test_a_node_with_nothing_to_ask_passes_its_input_on() -> None:

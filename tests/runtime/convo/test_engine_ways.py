@@ -209,6 +209,13 @@ def test_a_run_can_be_ended_while_it_runs() -> None:
     assert (controller.state, controller.run().code) == ("stopped", "stopped")
 
 
+def test_what_is_left_before_it_runs_executes_no_code() -> None:
+    with scripted("never") as model, ConvoGraphController(f"> do\nx = ??? Hello ???\n{HELLO}") as controller:
+        pass
+    assert (controller.result.code if controller.result else None, controller.run().code) == ("stopped", "stopped")
+    assert model.requests == []
+
+
 def test_a_conversation_that_is_left_in_the_middle_is_no_success() -> None:
     with scripted(REPLIES), Conversation(HELLO) as conversation:
         conversation.complete()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph import MemoryGraph, ScriptError
+from memorygraph.compiler.convo import graph_of
 from memorygraph.errors import MAX_PROBLEMS
 from memorygraph.languages import parse
 from memorygraph.runtime.convo.controller import execute_convo_graph
@@ -65,6 +66,40 @@ def test_a_message_of_a_route_that_is_disabled_leads_nowhere_and_one_with_a_cond
     )
     warnings = MemoryGraph.find_warnings(source, "convo")
     assert [(each.line, each.code) for each in warnings] == [(4, "unset-variable"), (7, "unreached-node")]
+
+
+TYPED = """
+> define
+T = enum("a" "b")
+U = enum("c")
+@exit = eq(output "c")
+> node n
+  @json T
+  > user
+  Hi
+%s
+> goto n
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "codes"),
+    [
+        ("", ["dead-route"]),
+        ("  @condition = input\n  @json T\n  > user\n  Hi", []),
+        ("  @disabled = input\n  @json T\n  > user\n  Hi", []),
+        ("  @disabled\n  @json U\n  > user\n  Hi", ["dead-route"]),
+        ("  @json U\n  > append\n  there", []),
+    ],
+)
+def test_the_replies_of_a_node_are_known_where_its_last_question_is(more: str, codes: list[str]) -> None:
+    assert [warning.code for warning in MemoryGraph.find_warnings(TYPED % more, "convo")] == codes
+
+
+def test_auto_may_name_the_node_itself() -> None:
+    source = "@to auto a b\n> node a\n@to a\n> node b\n> goto a"
+    graph = graph_of(parse(source, "convo").conversation)
+    assert graph.targets(graph.nodes["a"], graph.nodes["a"].routes[0]) == ["a", "b"]
 
 
 def test_words_after_auto_are_nodes_where_the_condition_of_the_route_is_code() -> None:

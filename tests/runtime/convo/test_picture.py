@@ -79,6 +79,24 @@ def test_a_loop_has_how_often_each_way_was_taken_and_each_node_visited() -> None
     assert {"a · 2x", "2x: 1, 3"} <= set(texts)
 
 
+def test_of_several_routes_to_one_node_those_are_marked_that_the_run_took() -> None:
+    several = graph(
+        "@to b = eq(output 1)\n@to b It is so\n@to b\n> node a\n@exit = eq(output 1)\n@to next\n> node b\n> goto a"
+    )
+    ends = [
+        {"index": 0, "branch": "", "node": "a", "route": "b", "why": "@to b It is so"},
+        {"index": 1, "branch": "", "node": "b", "route": None, "why": "@to next (there is no further node)"},
+    ]
+    lines = [line.strip() for line in draw(several, "mermaid", ends).splitlines() if "-->" in line or "-.->" in line]
+    assert lines == [
+        'n0 -->|"eq(output 1)"| n1',
+        'n0 -.->|"1 · It is so"| n1',
+        "n0 --> n1",
+        'n1 -->|"eq(output 1)"| exit',
+        'n1 -->|"2"| exit',
+    ]
+
+
 def test_a_run_that_was_broken_off_has_not_left_its_last_node() -> None:
     drawn = draw(LOOP, "mermaid", path("a", "b", exited=False))
     assert "class n0,n1 visited" in drawn

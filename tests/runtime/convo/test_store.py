@@ -248,10 +248,17 @@ def test_a_journal_that_was_torn_and_gone_on_with_is_read(graph: MemoryGraph, sh
 DYING = """
 import os, signal, sys
 from memorygraph import MemoryGraph
+from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.runs import RunWriter
 
+spool = Recorder.spool_call
+
+def spool_call(self, call):
+    RunWriter.put = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+    return spool(self, call)
+
 with MemoryGraph.connect(namespace=sys.argv[1]) as graph:
-    RunWriter.put = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+    Recorder.spool_call = spool_call
     graph.run(sys.argv[3], language=sys.argv[2])
 """
 ASKS = {
@@ -277,6 +284,30 @@ def test_a_call_is_kept_though_the_run_is_killed_before_it_is_written(
     assert Recorder(graph.scope, "any").flush() == 1
     [conversation] = [found.name for found in graph.conversations() if found.name.startswith("run-")]
     assert graph.messages(conversation)[-1]["content"] == answer
+
+
+def test_a_run_that_is_left_before_it_begins_is_not_stored(graph: MemoryGraph, shop: Shop) -> None:
+    source = f'> do\nhttpPost("http://{shop.host}/a" {{}})\n> node a\n> nodeEnd\n> goto a'
+    with graph.convo(source, allow_hosts=[shop.host]):
+        pass
+    assert (shop.requests, graph.runs()) == ([], [])
+
+
+def test_no_code_is_executed_again_where_the_user_stops_a_run_while_the_model_thinks(
+    graph: MemoryGraph, shop: Shop
+) -> None:
+    def interrupt(_step: ConvoStep) -> None:
+        raise KeyboardInterrupt  # as Ctrl-C does before the first call is complete
+
+    post = f'httpPost("http://{shop.host}/%s" {{}})'
+    source = f"> do\n{post % 'outside'}\n> node a\n  > do\n  {post % 'node'}\n  > user\n  Hi\n> nodeEnd\n> goto a"
+    stopping = graph.convo(source, allow_hosts=[shop.host])
+    stopping.on("step_started", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        stopping.run()
+    with scripted("ok"):
+        assert graph.convo(source, allow_hosts=[shop.host], resume="last").run().value == "ok"
+    assert [path for _, path, _ in shop.requests] == ["/outside", "/node"]
 
 
 def test_dropping_a_namespace_drops_its_graphs_and_steps(graph: MemoryGraph, shop: Shop) -> None:
@@ -409,7 +440,7 @@ def test_a_run_whose_journal_found_no_room_any_more_repeats_nothing(
                     full.setattr(Journal, "append", lambda *_: False)
 
             rate_until(graph, 7, fill_disk, input=list(range(9)))
-        assert len([*Journal(graph.runs(1)[0].id).read()]) == 3
+        assert len([*Journal(graph.runs(1)[0].id).read()]) == 1 + 3  # the start of the step, and its calls
         result = graph.convo(LOOP, resume="last").run()
     assert result.value == [f"rated Rate {number}" for number in range(9)]
     assert [request.prompt for request in model.requests] == [f"Rate {number}" for number in range(9)]
