@@ -92,10 +92,10 @@ def status_command(settings: Settings) -> None:
     except ConnectionError as error:
         if named is None:
             raise
-        from memorygraph.server.embedded import describe
+        from memorygraph.server.embedded import describe_server
         from memorygraph.server.server_home import ServerHome
 
-        print_status(describe(ServerHome(server.home), problem=str(error)), named=named)
+        print_status(describe_server(ServerHome(server.home), problem=str(error)), named=named)
 
 
 def find_named_server(settings: Settings) -> dict[str, str | None] | None:

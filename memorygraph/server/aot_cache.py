@@ -84,7 +84,7 @@ class AotCache:
     def find_whole(self) -> Path | None:
         """Return the file of the cache if it is whole, and change nothing."""
         with contextlib.suppress(OSError):
-            return next(filter(is_whole, sorted(self.folder.glob(f"{self.fingerprint}-*.aot"))), None)
+            return next(filter(is_undamaged, sorted(self.folder.glob(f"{self.fingerprint}-*.aot"))), None)
         return None
 
     def find(self) -> Path | None:
@@ -93,7 +93,7 @@ class AotCache:
             return None
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.glob(f"{self.fingerprint}-*.aot")):
-                if is_whole(path):
+                if is_undamaged(path):
                     with contextlib.suppress(OSError):  # in a folder of another user, who may only read it
                         os.utime(path)  # the last used ones are kept
                     return path
@@ -202,7 +202,7 @@ def aot_folder(artifacts: Path) -> Path:
     return artifacts.with_name(f"{artifacts.name}.aot")
 
 
-def is_whole(path: Path) -> bool:
+def is_undamaged(path: Path) -> bool:
     """Tell whether the file of a cache has the hash in its name, for which all of it is read."""
     return path.stem.rpartition("-")[2] == sha256_of(path)
 

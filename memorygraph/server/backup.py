@@ -23,7 +23,7 @@ from memorygraph.server.compacting import copy_graph, needs_compacting
 from memorygraph.server.embedded import EmbeddedServer, StoppedServer
 from memorygraph.server.launch import Launch
 from memorygraph.server.process import free_ports
-from memorygraph.server.server_home import ServerHome, Workspace, finish
+from memorygraph.server.server_home import ServerHome, Workspace, work_to_the_end
 from memorygraph.server.settings import Endpoints
 
 
@@ -183,7 +183,7 @@ def _start_with_new_data(stopped: StoppedServer, workspace: Workspace) -> None:
             try:
                 stopped.stop_wholly()
             finally:
-                finish(workspace.swap_back)
+                work_to_the_end(workspace.swap_back)
         raise
 
 

@@ -30,7 +30,7 @@ from memorygraph.server.launch import (
     server_answers,
     stop_server,
 )
-from memorygraph.server.server_home import ServerHome, Workspace, finish
+from memorygraph.server.server_home import ServerHome, Workspace, work_to_the_end
 from memorygraph.server.settings import USERNAME, Endpoints
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class StoppedServer:
 
     def stop_wholly(self) -> None:
         """Stop it to the end, also where that is interrupted: a start could take it for one that runs."""
-        finish(self.stop)
+        work_to_the_end(self.stop)
 
     def restart(self) -> None:
         """Start it again if it ran before."""
@@ -113,8 +113,8 @@ class EmbeddedServer:
             endpoints = self._files.endpoints
             process = server_process.find_server(self.home) if endpoints and self._files.has_identity else None
         if endpoints and process and server_process.is_alive(process) and server_answers(process, endpoints):
-            return describe(self._files, endpoints)
-        return describe(self._files)
+            return describe_server(self._files, endpoints)
+        return describe_server(self._files)
 
     def up(self, progress: DownloadProgress | None = None, timeout_s: float = START_TIMEOUT_S) -> ServerStatus:
         """Have the server running: download it if needed, start it if needed, wait until it answers.
@@ -130,7 +130,7 @@ class EmbeddedServer:
             launch = self._prepare(progress)
             with self._files.locked(timeout_s + STOP_TIMEOUT_S):
                 # Not found anew: it may be slow to answer again, or be stopped at this moment.
-                return describe(self._files, launch.have_running(timeout_s))
+                return describe_server(self._files, launch.have_running(timeout_s))
 
     def down(self) -> bool:
         """Stop the server and wait until it has stopped; False when there was none.
@@ -221,7 +221,7 @@ class EmbeddedServer:
         return Launch(self._files, java, self.artifacts, progress)
 
 
-def describe(files: ServerHome, endpoints: Endpoints | None = None, problem: str | None = None) -> ServerStatus:
+def describe_server(files: ServerHome, endpoints: Endpoints | None = None, problem: str | None = None) -> ServerStatus:
     """Describe the server of a home that answers at these endpoints; None while it does not run, with what is wrong."""
     return ServerStatus(
         running=endpoints is not None,

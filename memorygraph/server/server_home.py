@@ -152,7 +152,7 @@ class Workspace:
         try:
             yield
         finally:
-            finish(self.recover)  # what an interrupt has left running would be lost with its folder
+            work_to_the_end(self.recover)  # what an interrupt has left running would be lost with its folder
             if not os.path.lexists(self.former_data):
                 self.clear()
 
@@ -203,7 +203,7 @@ class Workspace:
             self.former_data.rename(self._data)
 
 
-def finish(work: Callable[[], object]) -> None:
+def work_to_the_end(work: Callable[[], object]) -> None:
     """Do what can be repeated to its end, also where it is interrupted."""
     try:
         work()

@@ -480,13 +480,13 @@ def read_frames(run: RunQuery, log: int) -> dict[int, Frame]:
     before: list[dict[str, Any]] = []
     for _ in range(MAX_READS):
         rows = run("pete/read-log", log=log)
-        if rows == before or not is_torn(rows):  # what is read twice is not being written, but is stored so
+        if rows == before or not lacks_writes(rows):  # what is read twice is not being written, but is stored so
             return build_frames(rows)
         before = rows
     raise ConflictError(f"other processes write to the log memory:{log} while it is read; try again")
 
 
-def is_torn(rows: Sequence[dict[str, Any]]) -> bool:
+def lacks_writes(rows: Sequence[dict[str, Any]]) -> bool:
     """Whether others wrote a log during a `read-log`, whose rows lack something then: it reads no snapshot."""
     sizes = {row["context"]: row["size"] for row in rows if row["part"] == "context"}
     parts: dict[int | None, list[dict[str, Any]]] = defaultdict(list)
