@@ -534,7 +534,7 @@ MATCH (message:Message {namespace: $namespace})
 USING INDEX SEEK message:Message(namespace, id)
 WHERE message.id > $after AND message.said IS NOT NULL
   AND coalesce(message.embedding_model <> $model, true)
-RETURN message.id AS id, message.said AS text
+RETURN message.id AS id, message.said AS said
 ORDER BY message.namespace, id
 LIMIT $limit;
 
@@ -544,7 +544,7 @@ MATCH (passage:Passage {namespace: $namespace})
 USING INDEX SEEK passage:Passage(namespace, id)
 WHERE passage.id > $after AND passage.said IS NOT NULL
   AND coalesce(passage.embedding_model <> $model, true)
-RETURN passage.id AS id, passage.said AS text
+RETURN passage.id AS id, passage.said AS said
 ORDER BY passage.namespace, id
 LIMIT $limit;
 
@@ -561,23 +561,23 @@ LIMIT $limit;
 
 // name: embed-messages
 // A message that has changed since it was read, as where it is hidden (forget/hide-messages) or dated, is left for the
-// next time. Parameters: namespace, model, rows [{id, text, vector}].
+// next time. Parameters: namespace, model, rows [{id, said, vector}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message.namespace = $namespace // its lock, before its text is read
 WITH message, row
-WHERE message.said = row.text
+WHERE message.said = row.said
 SET message.embedding = row.vector, message.embedding_model = $model;
 
 // name: embed-passages
-// The same of passages. Parameters: namespace, model, rows [{id, text, vector}].
+// The same of passages. Parameters: namespace, model, rows [{id, said, vector}].
 UNWIND $rows AS row
 MATCH (passage:Passage {namespace: $namespace, id: row.id})
 USING INDEX SEEK passage:Passage(namespace, id)
 SET passage.namespace = $namespace // its lock, before its text is read
 WITH passage, row
-WHERE passage.said = row.text
+WHERE passage.said = row.said
 MATCH (passage)<-[:PASSAGE]-(message)
 SET passage.embedding = row.vector, passage.embedding_model = $model, passage.role = message.role,
     passage.speaker = message.speaker, passage.home = message.home, passage.said_at = message.said_at;

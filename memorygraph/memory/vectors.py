@@ -121,5 +121,5 @@ def texts_without_vector(namespace: Namespace, embedder: Embedder, kind: str) ->
     while rows := namespace.read(query, model=embedder.name, after=after, limit=MAX_ROWS_PER_QUERY):
         after = rows[-1]["id"]
         # A message or passage has a text, and a node a name and data: `Ada: wrote a program`.
-        told = ([as_text(row.get(name)) for name in ("name", "data", "text")] for row in rows)
+        told = ([as_text(row.get(name)) for name in ("name", "data", "said")] for row in rows)
         yield [row | {"text": ": ".join(filter(None, texts))} for row, texts in zip(rows, told, strict=True)]
