@@ -227,8 +227,8 @@ RETURN wanted, node.id AS id, node.name AS name, node.arrival AS arrival
 ORDER BY wanted, arrival IS NULL, arrival, id;
 
 // name: entities-to-compare
-// All that is an entity, with its aliases, in the order of the ids. Ids and names of aliases that are no text, as raw Cypher
-// can store them, are left out. Parameters: namespace.
+// All that is an entity, with its aliases, in the order of the ids. Ids and names of aliases that no text can be made of,
+// such as lists, which raw Cypher can store, are left out. Parameters: namespace.
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id IS NOT NULL AND toStringOrNull(node.id) IS NOT NULL
@@ -244,7 +244,7 @@ RETURN id, coalesce(nullIf(toStringOrNull(node.name), ''), id) AS name,
        } AS aliases;
 
 // name: edges-to-compare
-// All edges between entities, by their ends, but those with ids that are no text. Parameters: namespace.
+// All edges between entities, by their ends, but those at such ids. Parameters: namespace.
 MATCH (source:Node)-[edge:EDGE {namespace: $namespace}]->(target:Node)
 USING INDEX edge:EDGE(namespace, id)
 WHERE edge.id IS NOT NULL AND edge.place IS NULL AND NOT target:Observation

@@ -34,7 +34,8 @@ RETURN context.root AS name, context.memory AS address, context.tail IS NULL AS 
 ORDER BY name;
 
 // name: read-log
-// All of a log in one query: its contexts, and then its entries, which others may have added to meanwhile. Parameters: namespace, log.
+// All of a log in one query: its contexts, and then its entries, which others may have added to meanwhile.
+// Parameters: namespace, log.
 MATCH (context:Context {namespace: $namespace, log: $log})
 RETURN "context" AS part, context.memory AS context, context.index AS index, context.parent AS parent,
        context.name AS name, context.head AS text, context.tail AS tail, context.tldr AS tldr,

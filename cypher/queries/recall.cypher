@@ -338,8 +338,8 @@ RETURN message.id AS id;
 
 // name: index-messages
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
-// a time that is now known (`dated`), or stored by an earlier release; a vector of another text goes. A message that several conversations have is found
-// in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
+// a time that is now known (`dated`), or stored by an earlier release; a vector of another text goes. A message that several
+// conversations have is found in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
 // rows [{id, at, said, said_parts, passages [[id, start, end, said, said_parts]], speaker, terms}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})

@@ -75,7 +75,7 @@ def load_command(
     AgentScript programs and node graphs can then be run by the name of their file: `run --stored NAME`.
     FILE may be - for standard input. The embedded server is started if none runs. With --json one report is
     printed, or, for several files, a list of them; where one is refused, those of the files before it are `stored`,
-    beside the `errors`.
+    beside the `errors`, and `stored_statements` says how many statements of its own are, in batches.
     """
     if batch is not None and (dry_run or show_cypher):
         raise click.UsageError("--batch cannot be combined with --dry-run or --show-cypher")
@@ -126,8 +126,9 @@ def store_all(graph: MemoryGraph, loads: Sequence[PlannedLoad], *, batched: bool
         bar.advance(number)
 
     def explain_unfinished(error: MemoryGraphError) -> output.UnfinishedError:
-        unknown = isinstance(error, ConnectionError) and error.outcome_unknown
-        kept = None if unknown else error.stored_statements if isinstance(error, ScriptError) else done * batched
+        kept: int | None = error.stored_statements if isinstance(error, ScriptError) else done if batched else 0
+        if isinstance(error, ConnectionError) and error.outcome_unknown:
+            kept = None
         stays = describe_all_stored(loads, reports, kept, batched=batched)
         return output.UnfinishedError(error, stays, reports, kept)
 

@@ -259,8 +259,16 @@ def execute_entry(session: Session, entry: str) -> None:
 
 
 def list_names(session: Session) -> str:
-    """The names that are defined, with their values."""
-    return "\n".join(f"{name} = {show_value(value)}" for name, value in session.scope.variables.items()) or "no names"
+    """The names that are defined, with their values, or what keeps one from being shown."""
+    from memorygraph.runtime.agentscript.session import show_data
+
+    def show(value: Any) -> str:
+        try:
+            return show_value(show_data(value))
+        except MemoryGraphError as error:
+            return f"({error})"
+
+    return "\n".join(f"{name} = {show(value)}" for name, value in session.scope.variables.items()) or "no names"
 
 
 def list_context(session: Session) -> str:
@@ -279,17 +287,12 @@ REPL_COMMANDS = {":help": lambda _: REPL_HELP, ":names": list_names, ":context":
 
 def show_value(value: Any) -> str:
     """A value as JSON, or what kind of thing it is."""
-    from memorygraph.context.origins import copy_value
-    from memorygraph.runtime.agentscript.values import describe_value, require_data
+    from memorygraph.runtime.agentscript.values import describe_value
     from memorygraph.runtime.imports import Capability
 
     if isinstance(value, Capability):
         return describe_value(value)
-    try:
-        shown = copy_value(require_data(value, "be shown"))
-    except MemoryGraphError as error:  # it holds itself, or a tool or a model
-        return f"({error})"
-    return shown if isinstance(shown, str) else output.to_json(shown, indent=2)
+    return value if isinstance(value, str) else output.to_json(value, indent=2)
 
 
 @click.group("programs", cls=output.WholeHelpGroup)

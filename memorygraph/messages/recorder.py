@@ -40,6 +40,14 @@ class RecordWarning(UserWarning):
     """A call could not be recorded in the graph; the text says where its record is."""
 
 
+def warn_of_record(text: str) -> None:
+    """Warn of what is not recorded; where warnings are errors, it is logged, for it would break what is recorded."""
+    try:
+        warnings.warn(text, RecordWarning, stacklevel=4)
+    except RecordWarning:
+        _LOG.warning(text)
+
+
 class BadRecordError(MemoryGraphError):
     """A call can never be recorded: a part of it is not a message, or no database can hold it."""
 
@@ -256,11 +264,7 @@ class Recorder:
             silent, self._warned = lasting and self._warned, lasting or self._warned
         if silent:
             return
-        text = f"a model call could not be recorded ({problem}); {consequence}"
-        try:
-            warnings.warn(text, RecordWarning, stacklevel=3)
-        except RecordWarning:
-            _LOG.warning(text)  # where warnings are errors, this one would break the call
+        warn_of_record(f"a model call could not be recorded ({problem}); {consequence}")
 
     def _write(self, call: RecordedCall) -> None:
         """Store a call; a second time changes nothing."""

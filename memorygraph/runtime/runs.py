@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -20,14 +18,13 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.limits import RunLimits, spend_on_keeping
-from memorygraph.messages.recorder import RecordWarning
+from memorygraph.messages.recorder import warn_of_record
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.sentences import Sentence, count_of
 
 LAST = "last"
 """In place of the id of a run: the latest; of a program, its latest; to go on with, the latest that was interrupted."""
 
-_LOG = logging.getLogger("memorygraph")
 Work = Callable[[], object]
 Event = dict[str, Any]
 Listener = Callable[[Event, int], None]
@@ -213,11 +210,7 @@ class RunWriter:
         if self._begun:
             self._thread.join()
         if self._problem is not None:
-            message = f"{self._what} could not be stored whole ({self._problem})"
-            try:
-                warnings.warn(message, RecordWarning, stacklevel=3)
-            except RecordWarning:  # where warnings are errors
-                _LOG.warning("%s", message)
+            warn_of_record(f"{self._what} could not be stored whole ({self._problem})")
 
     def work(self) -> None:
         """Do the work that comes, until the writer is closed."""

@@ -22,8 +22,8 @@ from memorygraph.compiler.pete.concepts import Concepts, PeteRows, clipped, hash
 from memorygraph.compiler.pete.goals import Goal, RuleGoals, Term
 from memorygraph.compiler.pete.state import MAX_KEY, Asked, Bound, Known, Open, parts_of
 from memorygraph.errors import Span
-from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete import syntax
+from memorygraph.languages.pete.checks import several_tldr
 from memorygraph.languages.pete.items import NAME_PATTERN
 from memorygraph.languages.pete.lemmas import spellings
 from memorygraph.query import Query
@@ -155,8 +155,7 @@ class Compiler:
         """Note that the innermost context has a tl;dr, and warn of a second one; a stored log was checked for that."""
         frame = self.stack[-1]
         if self._live and frame.has_tldr:
-            message = f"the context `{frame.name}` has several tl;dr, and the last one counts"
-            self.warnings.append(Finding(message, "several-tldr", item.span))
+            self.warnings.append(several_tldr(frame.name, item.span))
         frame.has_tldr = True
 
     def instantiate(self, item: syntax.Instantiation) -> None:

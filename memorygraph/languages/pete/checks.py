@@ -102,8 +102,7 @@ class _Checks:
     def _sum_up(self, tldr: syntax.Tldr) -> None:
         frame = self._frames[-1]
         if frame.tldr is not None:
-            message = f"the context `{frame.context.name}` has several tl;dr, and the last one counts"
-            self.warnings.append(Finding(message, "several-tldr", tldr.span, frame.tldr.span))
+            self.warnings.append(several_tldr(frame.context.name, tldr.span, frame.tldr.span))
         frame.tldr = frame.tldr or tldr
 
     def _rule(self, rule: syntax.Rule) -> None:
@@ -147,6 +146,11 @@ class _Checks:
         if _MAYBE_HALF.search(value.text) and HALF_CHARACTER.search(json.dumps(value.value, ensure_ascii=False)):
             message = "an escape in this value is half a character, and cannot be stored"
             self.findings.append(Finding(message, "encoding", value.span))
+
+
+def several_tldr(name: str, span: Span, first: Span | None = None) -> Finding:
+    """The warning of a second tl;dr of a context, and where the first stands if that is in the same text."""
+    return Finding(f"the context `{name}` has several tl;dr, and the last one counts", "several-tldr", span, first)
 
 
 def _variables(predications: Iterable[syntax.Predication]) -> dict[str, syntax.Variable]:

@@ -13,7 +13,7 @@ from memorygraph.errors import MemoryGraphError, Source
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.names import Binding, Scope
 from memorygraph.languages.agentscript.reading import read_entry
-from memorygraph.limits import active_budget, budget_of_run
+from memorygraph.limits import budget_of_run
 from memorygraph.runtime.agentscript.generation import STOPPED, Generation, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, locate_error
 from memorygraph.runtime.agentscript.scope import Activation, BlockScope
@@ -73,27 +73,30 @@ class Session:
         interpreter = Interpreter(self._generation, budget, self._store.read)
         scope = self.scope_of(source)
         values = []
-        with budget.active(), self.undeclaring_failed(scope):
-            declared, statements = read_entry(source, self.known_names())
-            self.declare(declared, source)
-            for statement in statements:
-                if isinstance(statement, syntax.ExpressionStatement):
-                    value = interpreter.evaluate(statement.value, scope)
-                elif (returned := interpreter.execute(statement, scope)) is not None:
-                    value = returned.value
-                else:
-                    continue
-                values.append(show_data(value, statement, scope))
+        try:
+            with budget.active(), self.undeclaring_failed(scope):
+                declared, statements = read_entry(source, self.known_names())
+                self.declare(declared, source)
+                for statement in statements:
+                    if isinstance(statement, syntax.ExpressionStatement):
+                        value = interpreter.evaluate(statement.value, scope)
+                    elif (returned := interpreter.execute(statement, scope)) is not None:
+                        value = returned.value
+                    else:
+                        continue
+                    values.append(locate_shown(value, statement, scope))
+        except KeyboardInterrupt:
+            budget.cancel(STOPPED)  # deep calls go on in threads of their own
+            raise
         return values
 
     @contextmanager
     def undeclaring_failed(self, scope: BlockScope) -> Iterator[None]:
-        """Take back the context sources that an entry has declared, if it fails, and end what it left in threads."""
+        """Take back the context sources that an entry has declared, if it fails."""
         before = len(scope.declared)
         try:
             yield
         except BaseException:
-            active_budget().cancel(STOPPED)
             scope.call.reached.difference_update(id(source.use) for source in scope.declared[before:])
             del scope.declared[before:]
             raise
@@ -133,12 +136,21 @@ class Session:
         self._loader.close()
 
 
-def show_data(value: Any, statement: syntax.Statement, scope: BlockScope) -> Any:
-    """The value of a statement as it is shown: a copy of data, or a capability that stands alone."""
+def locate_shown(value: Any, statement: syntax.Statement, scope: BlockScope) -> Any:
+    """The value of a statement as it is shown; an error says where that stands."""
     try:
-        return value if isinstance(value, Capability) else copy_value(require_data(value, "be shown"))
+        return show_data(value)
     except MemoryGraphError as error:
         raise locate_error(error, statement, scope) from error
+
+
+def show_data(value: Any) -> Any:
+    """A value as it is shown: a copy of data, or a capability that stands alone.
+
+    Raises:
+        MemoryGraphError: it holds itself, or a capability.
+    """
+    return value if isinstance(value, Capability) else copy_value(require_data(value, "be shown"))
 
 
 def stand_in(value: Any) -> syntax.Expression:
