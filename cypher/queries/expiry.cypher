@@ -67,10 +67,11 @@ RETURN count(due) AS due;
 
 // name: keep-renewed
 // Take off the list the nodes that have got another time since they were put on it: a write that was let through before they
-// were due has waited for the lock of the namespace meanwhile. Parameters: namespace, forgetting.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(node:Node)
+// were due has waited for the lock of the namespace meanwhile. The label is asked for as in forget/list-messages.
+// Parameters: namespace, forgetting.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(node)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
-WHERE listed.due AND coalesce(node.expires_at > datetime.realtime(), true)
+WHERE listed.due AND any(label IN labels(node) WHERE label = 'Node') AND coalesce(node.expires_at > datetime.realtime(), true)
 DELETE listed;
 
 // name: set-node

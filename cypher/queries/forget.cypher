@@ -705,9 +705,11 @@ WHERE load.id IS NOT NULL AND load.file IN $files
 SET load.file = null;
 
 // name: list-messages
-// Put the ends of versions on the list, and delete these versions. Parameters: namespace, forgetting, limit.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(version:Version)
+// Put the ends of versions on the list, and delete these versions. Here and below a label is asked for by `any`: a planner
+// that knows of long lists and few versions would begin with all versions. Parameters: namespace, forgetting, limit.
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(version)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
+WHERE any(label IN labels(version) WHERE label = 'Version')
 WITH forgetting, version LIMIT $limit
 CALL (forgetting, version) {
   MATCH (version)-[:TIP]->(tip:Message)
@@ -733,9 +735,9 @@ MERGE (forgetting)-[:FORGETS]->(node);
 // name: lock-messages
 // Messages that one on the list follows, from it backwards, each with its write lock, so that nobody attaches anything to
 // them before the commit. Parameters: namespace, forgetting.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
-WHERE listed.kept IS NULL
+WHERE listed.kept IS NULL AND any(label IN labels(last) WHERE label = 'Message')
 WITH last LIMIT 1
 MATCH path = (last) (()<-[:NEXT]-(:Message)){0,500}
 WITH path ORDER BY length(path) DESC LIMIT 1
@@ -814,20 +816,20 @@ SET listed.kept = true;
 
 // name: kept-messages
 // How many messages of what is forgotten something else has, too. Parameters: namespace, forgetting.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
-WHERE listed.kept
-MATCH (last)<-[:NEXT*0..]-(message:Message)
+WHERE listed.kept AND any(label IN labels(last) WHERE label = 'Message')
+MATCH (last)<-[:NEXT*0..]-(message)
 RETURN count(DISTINCT message) AS messages;
 
 // name: named-messages
 // Messages that stay and still name a forgotten conversation, with the others that have them: those that they name, or
 // else one that leads to them. It is null where recall does not look at that one, or where a subagent said them; and none
 // where only the threads of agents have them. Parameters: namespace, forgetting, names, limit.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last:Message)
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
-WHERE listed.kept
-MATCH (last)<-[:NEXT*0..]-(message:Message)
+WHERE listed.kept AND any(label IN labels(last) WHERE label = 'Message')
+MATCH (last)<-[:NEXT*0..]-(message)
 WHERE any(name IN message.conversations WHERE name IN $names)
 WITH DISTINCT message LIMIT $limit
 WITH message, [name IN message.conversations WHERE NOT name IN $names] AS others
@@ -890,9 +892,9 @@ DETACH DELETE passage;
 
 // name: delete-facts
 // Delete what only contexts of PETE on the list state as facts. Parameters: namespace, forgetting, limit.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Context)-[:STATES]->(entry:Entry)
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)-[:STATES]->(entry:Entry)
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
-WHERE entry.edge IS NOT NULL AND NOT EXISTS {
+WHERE any(label IN labels(going) WHERE label = 'Context') AND entry.edge IS NOT NULL AND NOT EXISTS {
   MATCH (same:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context)
   USING INDEX SEEK same:Entry(namespace, edge)
   WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(context) }
@@ -909,8 +911,9 @@ RETURN size(ids) AS edges, revisions;
 // name: delete-edges
 // Delete edges at nodes on the list, with their former states; `ends` are their nodes. Parameters: namespace, forgetting,
 // limit.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(:Node)-[edge:EDGE]-()
+MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)-[edge:EDGE]-()
 USING INDEX SEEK forgetting:Forgetting(namespace, id)
+WHERE any(label IN labels(going) WHERE label = 'Node')
 WITH DISTINCT edge LIMIT $limit
 WITH edge, edge.id AS id, coalesce(edge.since, 0) AS since, startNode(edge).id AS from_id, endNode(edge).id AS to_id
 DELETE edge
