@@ -15,8 +15,8 @@ MAX_TERMS = 64
 MAX_TERM = 255
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
-# A word keeps the marks on its letters.
-_TERM = regex.compile(r"[\w\p{M}]+|[^\w\s\p{M}]+")
+# A word keeps the marks on its letters; half a character is in no text that is stored, nor can it be asked for.
+_TERM = regex.compile(r"[\w\p{M}]+|[^\w\s\p{M}\ud800-\udfff]+")
 _SPECIAL = re.compile(r'(["\\])')
 
 

@@ -37,6 +37,7 @@ from memorygraph.memory.remember import (
     WrittenProgram,
     build_prompt,
     check_text,
+    without_own_secrets,
 )
 from memorygraph.memory.shown import ShownMemory, show_memory
 from memorygraph.memory.vectors import Embedder
@@ -161,6 +162,7 @@ class Chat:
             ConnectionError: the database cannot be reached.
         """
         check_text(text)
+        text = without_own_secrets(text)
         with self._lock, open_model(self._model) as model:
             before = recent_entries(self.messages.entries(), self._history)
             shown = self._show(text, before)

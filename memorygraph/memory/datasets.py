@@ -55,7 +55,7 @@ class Dataset:
     title: str
     layout: str  # what a folder needs
     find: Callable[[Path], list[Path]]
-    read: Callable[[Path], Any]
+    read: Callable[[Path], list[Any]]  # a file may hold several
     turns: Callable[[Any], list[ConversationTurn]]
     facts: Callable[[Any], list[tuple[str, tuple[str, ...]]]]
     questions: Callable[[Any], list[str]]  # and nothing of their answers
@@ -65,17 +65,24 @@ class Dataset:
         """Read the conversations of a folder one by one, and check their format."""
         for path in self.find(folder):
             try:
-                document = self.read(path)
-                turns = self.turns(document)
-                self.facts(document), self.questions(document), self.evidence(document)
+                documents = self.read(path)
+                turns = [self.turns(document) for document in documents]
+                for document in documents:
+                    self.facts(document), self.questions(document), self.evidence(document)
             except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
                 reason = str(error) if isinstance(error, OSError) else repr(error)
                 raise MemoryGraphError(
                     f"`{path}` is not a conversation in the {self.title} format: {reason}"
                 ) from error
-            if not turns:
+            if not all(turns):
                 raise MemoryGraphError(f"`{path}` is not a conversation in the {self.title} format: it has no turns")
-            yield document
+            yield from documents
+
+
+def read_conversations(path: Path) -> list[Any]:
+    """The conversations of a file of LoCoMo: one, or a list of all ten, as it is published now."""
+    document = parse_json(path.read_text("utf-8"))
+    return document if isinstance(document, list) else [document]
 
 
 def turns_of(document: Mapping[str, Any]) -> list[ConversationTurn]:
@@ -136,12 +143,12 @@ def find_chats(folder: Path) -> list[Path]:
     return sorted((path for path in folder.glob("*") if path.name.isdecimal()), key=lambda path: int(path.name))
 
 
-def read_chat(folder: Path) -> dict[str, Any]:
-    """A chat of BEAM with its questions; its ids refer to the truncated chat, where there is one."""
+def read_chat(folder: Path) -> list[Any]:
+    """The chat of a folder of BEAM with its questions; its ids refer to the truncated chat, where there is one."""
     truncated = folder / "chat_trunecated.json"
     chat = truncated if truncated.exists() else folder / "chat.json"
     questions = folder / "probing_questions" / "probing_questions.json"
-    return {"chat": parse_json(chat.read_text("utf-8")), "questions": parse_json(questions.read_text("utf-8"))}
+    return [{"chat": parse_json(chat.read_text("utf-8")), "questions": parse_json(questions.read_text("utf-8"))}]
 
 
 def turns_of_chat(document: Mapping[str, Any]) -> list[ConversationTurn]:
@@ -193,7 +200,7 @@ LOCOMO = Dataset(
     "LoCoMo",
     "*.json",
     lambda folder: sorted(folder.glob("*.json")),
-    lambda path: parse_json(path.read_text("utf-8")),
+    read_conversations,
     turns_of,
     facts_of,
     questions_of,

@@ -19,7 +19,13 @@ from memorygraph.graph.loads import Loader, LoadReport, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
 from memorygraph.graph.sizes import refuse_texts
 from memorygraph.graph.writes import run_counted
-from memorygraph.json_text import HALF_CHARACTER, check_json_depth, parse_stored_json
+from memorygraph.json_text import (
+    HALF_CHARACTER,
+    MAX_JSON_DEPTH,
+    UnreadableRecord,
+    nests_deeper,
+    parse_stored_json,
+)
 from memorygraph.memory.recall import DEPTH, NODE_FIELDS, RANK_CONSTANT, read_rows
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, vector_parameters
 from memorygraph.memory.words import words_of, words_query
@@ -50,8 +56,22 @@ def text_of_value(value: Mapping[str, Any]) -> str:
 
     >>> text_of_value({"likes": ["tea", "soup"], "age": 36}).splitlines()
     ['likes: tea', 'likes: soup', 'age: 36']
+
+    Raises:
+        ValueError: the value nests too deep.
     """
+    refuse_deep(value)
     return "\n".join(f"{name}: {text}" for name, inner in value.items() for text in _leaves(inner))
+
+
+def refuse_deep(value: Mapping[str, Any]) -> None:
+    """Refuse a value that no JSON text holds: one that nests too deep, or holds itself.
+
+    Raises:
+        ValueError: it does.
+    """
+    if nests_deeper(value):
+        raise ValueError(f"the value of an item nests at most {MAX_JSON_DEPTH} levels deep, and this nests deeper")
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -101,11 +121,20 @@ class StoredItem:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> StoredItem:
-        """Take an item from the row of a query."""
+        """Take an item from the row of a query.
+
+        Raises:
+            UnreadableRecord: it was altered, and is none any more.
+        """
         item = row["item"]
-        times = {name: item[name].to_native() for name in ("created_at", "updated_at")}
-        value = parse_stored_json(item["value"])
-        return cls(item["id"], ItemKey(item["shelf"], item["key"]), value, ttl=item["ttl"], **times)
+        address = ItemKey(item["shelf"], item["key"])
+        try:
+            times = {name: item[name].to_native() for name in ("created_at", "updated_at")}
+            value = parse_stored_json(item["value"])
+        except (AttributeError, UnreadableRecord) as error:
+            told = f"the item {address.key!r} in {address.shelf!r} was altered in the database, and cannot be read"
+            raise UnreadableRecord(f"{told}; `memorygraph delete {item['id']}` removes it") from error
+        return cls(item["id"], address, value, ttl=item["ttl"], **times)
 
 
 @dataclass
@@ -139,8 +168,8 @@ class ItemWrites:
             ValueError: the value has a number that JSON has not, or nests too deep.
             MemoryGraphError: the address is too long, or the time, or a text has half a character.
         """
+        refuse_deep(value)
         body = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        check_json_depth(body)
         if any(map(HALF_CHARACTER.search, (address.shelf, address.key, body, text or ""))):
             raise MemoryGraphError("a text with half a character cannot be stored: an emoji, say, that was cut in two")
         address.check()

@@ -14,7 +14,7 @@ from typing import Any
 from memorygraph.compiler import Stored
 from memorygraph.errors import ConflictError, NotFoundError
 from memorygraph.graph.aliases import MERGED_KEY, MergeLinks, NamedEntity, find_named
-from memorygraph.graph.elements import explaining_ambiguity
+from memorygraph.graph.elements import as_text, explaining_ambiguity
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, NamespaceTransaction
 from memorygraph.graph.sizes import refuse_merge
@@ -57,7 +57,7 @@ class MergeReport(MergeCounts, Sentence):
 
     def __str__(self) -> str:
         revision = f"revision {self.report.revision} of namespace {self.report.namespace}"
-        return f"{self.merged.name} is {self.into.name} now: {revision}"
+        return f"{self.merged.label} is {self.into.label} now: {revision}"
 
     @property
     def counts(self) -> dict[str, int]:
@@ -160,7 +160,8 @@ def plan_merge(transaction: NamespaceTransaction, merged: str, into: str) -> Mer
         told = f"`{merged}` and `{into}` are one entity already: `{plan.into.id}` ({plan.into.label})"
         raise ConflictError(f"{told}; name two different ones")
     refuse_merge(transaction, plan.merged.id)
-    said = {row["data"]: row["id"] for row in transaction.run("merges/observed-texts", id=plan.into.id) if row["data"]}
+    texts = transaction.run("merges/observed-texts", id=plan.into.id)
+    said = {as_text(row["data"]): row["id"] for row in texts if row["data"]}
     for edge in transaction.rows("merges/edges-to-merge", **{"from": plan.merged.id, "into": plan.into.id}):
         add_edge(plan, edge, said)
     data = plan.merged.data
@@ -193,8 +194,8 @@ def add_edge(plan: MergePlan, edge: Mapping[str, Any], said: Mapping[str, str]) 
         strongest = max([*weights, plan.weights.get(edge["twin"], 0.0)])
         if strongest != edge["twin_weight"]:
             plan.weights[edge["twin"]] = strongest
-    elif edge["observed"] in said and edge["alone"]:
-        plan.twins.append((edge["target"], said[edge["observed"]]))
+    elif (twin := said.get(as_text(edge["observed"]))) is not None and edge["alone"]:
+        plan.twins.append((edge["target"], twin))
     else:
         plan.observations += edge["observed"] is not None
         plan.moved.append({"id": edge["id"], "from_node": edge["from_node"], "to_node": edge["to_node"], "set": {}})

@@ -31,6 +31,7 @@ from memorygraph.memory.writes import Writer
 from memorygraph.sentences import list_some
 
 MAX_NAMED = 20
+IGNORED = {"node_modules", "__pycache__", "venv", "env", "build", "dist"}  # some of what basic-memory passes over
 BARE_RELATION, PROSE_RELATION = "relates_to", "links_to"  # as basic-memory calls what has no name
 
 _ITEM = re.compile(r"\s*[-*+]\s+(?P<text>.*\S)\s*")
@@ -112,6 +113,11 @@ def link_targets(line: str) -> list[str]:
     return [target for target in targets if target]
 
 
+def is_looked_at(path: Path) -> bool:
+    """Whether basic-memory looks at a file of its folder: at none that is hidden, or that a tool has put there."""
+    return not any(part.startswith(".") or part in IGNORED for part in path.parts)
+
+
 def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
     """Read a folder of notes, and those in folders inside it, in one transaction.
 
@@ -120,7 +126,8 @@ def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
         ScriptError: the front matter of a note is wrong, or a name is too long; nothing was stored.
     """
     folder = Path(path)
-    files = sorted(folder.rglob("*.md")) if folder.is_dir() else []
+    found = (path for path in folder.rglob("*.md") if path.is_file() and is_looked_at(path.relative_to(folder)))
+    files = sorted(found) if folder.is_dir() else []
     if not files:
         raise NotFoundError(f"{folder} is no folder with notes: files that end with .md")
     notes, problems = list[Note](), list[Problem]()

@@ -153,14 +153,13 @@ class RecallHit:
         found = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
         if not row["is_message"]:
             owners, edges = row["owners"], row["edges"]
-            named = dict.fromkeys(
-                [*(owner["id"] for owner in owners), *(id_ for edge in edges for id_ in edge["ends"])]
-            )
+            ends = [*(owner["id"] for owner in owners), *(id_ for edge in edges for id_ in edge["ends"])]
+            named = dict.fromkeys(id_ for id_ in ends if isinstance(id_, str))
             return cls(
                 kind="node",
                 text=as_text(row["data"]),
                 name=as_text(row["name"]),
-                about=tuple(owner["name"] for owner in owners),
+                about=tuple(as_text(owner["name"]) for owner in owners),
                 relations=say_relations(edges),
                 related=tuple(id_ for id_ in named if id_ != row["id"]),
                 **found,
@@ -187,21 +186,23 @@ class Recalled:
     def texts(self) -> tuple[PromptText, ...]:
         """What each hit says that none before it has said; a name alone says nothing once it has been mentioned."""
         texts: list[PromptText] = []
-        said = ""
+        said: set[str] = set()  # sentences, and the lines of texts
+        mentioned = ""
         for hit in self.hits:
-            new = [each for each in hit.sentences if hit.kind == "message" or f"\n{each}\n" not in said]
-            if hit.name and new == [hit.name] and hit.name in said:
+            new = [each for each in hit.sentences if hit.kind == "message" or each not in said]
+            if hit.name and new == [hit.name] and re.search(rf"(?<!\w){re.escape(hit.name)}(?!\w)", mentioned):
                 new = []
             if new:
                 texts.append(PromptText(hit.id, hit.label, "\n".join(new)))
-                said += f"\n{texts[-1].text}\n"
+                said.update(new, texts[-1].text.split("\n"))
+                mentioned += f"\n{texts[-1].text}\n"
         return tuple(texts)
 
     @property
     def shown(self) -> tuple[RecallHit, ...]:
         """The hits that the context has room for, with those that say nothing of their own."""
-        left_out = {text.id for text in self.texts[len(self.context) :]}
-        return tuple(hit for hit in self.hits if hit.id not in left_out)
+        left_out = {as_text(text.id) for text in self.texts[len(self.context) :]}
+        return tuple(hit for hit in self.hits if as_text(hit.id) not in left_out)
 
     def __str__(self) -> str:
         return render_items(self.context)

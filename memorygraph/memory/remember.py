@@ -154,6 +154,7 @@ def remember_text(
 ) -> Remembered:
     """Let a model write down what a text says, and load its program in one transaction."""
     check_text(text)
+    text = without_own_secrets(text)
     limit = Budget.parse(budget) if isinstance(budget, str) else budget
     with open_model(model) as asked:
         writer = ProgramWriter(Loader(namespace), asked, CONVERSATION, "remember", attempts)
@@ -178,6 +179,12 @@ def check_text(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise MemoryGraphError(f"the text is not UTF-8 at its character {error.start + 1}") from None
+
+
+def without_own_secrets(value: Any) -> Any:
+    """A copy without the keys and passwords of the environment: no model is told them, also where a user pasted one."""
+    secrets = [each for name in _SECRETS if len(each := os.environ.get(name, "")) >= MIN_SECRET_CHARACTERS]
+    return without_secrets(value, secrets)
 
 
 def build_prompt(rules: str, task: str, shown: ShownMemory, label: str, text: str) -> Prompt:
@@ -248,9 +255,7 @@ class ProgramWriter:
     def ask(self, messages: Sequence[WireMessage]) -> ModelReply:
         """Ask the model, and keep the call in the message graph."""
         at = datetime.now(UTC).isoformat()
-        # Keys and passwords of memorygraph itself are told to no model, even if a user has pasted one into a text.
-        secrets = [value for name in _SECRETS if len(value := os.environ.get(name, "")) >= MIN_SECRET_CHARACTERS]
-        asked = without_secrets([dict(message) for message in messages], secrets)
+        asked = without_own_secrets([dict(message) for message in messages])
         completion = self.model.complete(asked)
         call = call_of(self.loader.namespace.name, self.conversation, asked, completion, at)
         Recorder(self.loader.namespace, self.conversation).record(call)

@@ -41,10 +41,14 @@ REFUSED = frozenset({NOT_RECALLED, SAME_NAME})
 
 
 class Wish(NamedTuple):
-    """What a statement wants of an id: to declare it, or to delete it."""
+    """What a statement wants of an id: to declare it, or to delete it.
+
+    Where it would be a second node of a name, `called` is this name: another name is another wish.
+    """
 
     id: str
     deletes: bool
+    called: str = ""
 
 
 class LostElements(NamedTuple):
@@ -75,7 +79,7 @@ class RelatedEdge(NamedTuple):
         source, target = as_text(fields.pop("from_name")), as_text(fields.pop("to_name"))
         edge = Edge(**fields)
         observed = edge.verb == OBSERVED and not target and edge.weight == 1.0
-        return cls(edge, source or edge.from_node, target or edge.to_node, observed)
+        return cls(edge, source or as_text(edge.from_node), target or as_text(edge.to_node), observed)
 
 
 @dataclass(frozen=True)
@@ -112,12 +116,12 @@ class ShownMemory:
         """Find the changes and deletions in a program that the model may not make, and why."""
         problems: dict[Wish, Problem] = {}
         for statement in program.statements:
-            wish = wish_of(statement)
-            found = None if wish in problems else self._find_problem(statement, stored)
+            found = self._find_problem(statement, stored)
             if found is not None:
                 text, code = found
                 span = program.argument_span(statement, statement.id_argument())
-                problems[wish] = program.source.problem(text, code, span)
+                wish = wish_to_call(statement) if code == SAME_NAME else wish_of(statement)
+                problems.setdefault(wish, program.source.problem(text, code, span))
         return problems
 
     def _find_problem(self, statement: GraphStatement, stored: StoredElements) -> tuple[str, str] | None:
@@ -167,7 +171,8 @@ class ShownMemory:
         beyond = {
             wish.id
             for statement in program.statements
-            if (wish := wish_of(statement)) in self.refused and not repeats(statement, self.seen.get(wish.id))
+            if {wish := wish_of(statement), wish_to_call(statement)} & self.refused
+            and not repeats(statement, self.seen.get(wish.id))
         }
         # The end of such an edge may be meant as the program declares it, and not as it is stored.
         edges = (statement for statement in program.statements if isinstance(statement, EdgeDeclaration))
@@ -219,7 +224,8 @@ def show_memory(
     """
     if embedder is not None:  # what was written since the last recall, most of it by these very calls
         embed_missing(namespace, embedder)
-    hits = tuple(filter(accept, recall_hits(namespace, text, embedder=embedder).hits))
+    found = recall_hits(namespace, text, embedder=embedder).hits
+    hits = tuple(hit for hit in found if isinstance(hit.id, str) and accept(hit))  # raw Cypher can store other ids
     nodes = [hit.id for hit in hits if hit.kind == "node"]
     elements = read_elements(namespace.read, {*nodes, *also})
     edges = read_edges(namespace, nodes)
@@ -335,6 +341,12 @@ def print_element(element: Element) -> str:
 def wish_of(statement: GraphStatement) -> Wish:
     """The id that a statement declares or deletes."""
     return Wish(getattr(statement, statement.id_argument()), isinstance(statement, Deletion))
+
+
+def wish_to_call(statement: GraphStatement) -> Wish:
+    """The wish to declare a node of this name, in any case; of anything else, the id that it declares or deletes."""
+    name = statement.name if isinstance(statement, NodeDeclaration) else None
+    return wish_of(statement)._replace(called=str(name or "").lower())
 
 
 def repeats(statement: GraphStatement, element: Element | None) -> bool:

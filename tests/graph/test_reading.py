@@ -48,7 +48,7 @@ def test_any_text_is_a_valid_search(apollo: MemoryGraph, text: str) -> None:
 
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))
+@given(st.text(st.characters(), max_size=30))
 def test_so_is_any_unicode(apollo: MemoryGraph, text: str) -> None:
     assert isinstance(apollo.search(text), list)
 

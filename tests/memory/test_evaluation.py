@@ -123,6 +123,11 @@ def test_nothing_is_left_behind(graph: MemoryGraph) -> None:
     assert [space for space in graph.namespaces() if space.name.startswith("evaluate-")] == []
 
 
+def test_a_file_may_hold_a_list_of_conversations(tmp_path: Path) -> None:
+    (tmp_path / "all.json").write_text(json.dumps([document(), document()]))
+    assert list(LOCOMO.documents(tmp_path)) == [document(), document()]
+
+
 def test_both_layouts_of_a_conversation_say_the_same() -> None:
     flat = document()
     nested = {

@@ -115,6 +115,15 @@ def test_a_link_is_found_by_title_and_by_permalink_and_code_is_no_note(graph: Me
     }
 
 
+def test_what_basic_memory_passes_over_is_no_note(graph: MemoryGraph, tmp_path: Path) -> None:
+    for folder in (".obsidian", "node_modules/a", "notes.md"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in (".obsidian/x.md", "node_modules/a/README.md", "notes.md/Ada.md"):
+        (tmp_path / name).write_text("- [fact] it is there\n")
+    graph.import_memory(tmp_path, "basic-memory")
+    assert [entity.name for entity in graph.entities.read_graph().entities] == ["Ada"]
+
+
 def test_a_link_by_a_permalink_leads_to_that_note_and_to_none_in_a_folder_of_that_name(
     graph: MemoryGraph, tmp_path: Path
 ) -> None:

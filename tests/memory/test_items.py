@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from memorygraph import ConflictError, MemoryGraph, NotFoundError
+from memorygraph.json_text import UnreadableRecord
 from memorygraph.memory import entities as entities_module
 from memorygraph.memory.entities import MAX_PLANNED_ROWS
-from memorygraph.memory.items import ItemKey, Items, ItemWrites
+from memorygraph.memory.items import ItemKey, Items, ItemWrites, text_of_value
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 
 HOMES = {ItemKey(f"users.{user}.", "home"): {"text": f"lives in {town}"} for user, town in ((1, "Bath"), (2, "York"))}
@@ -64,6 +66,25 @@ def test_what_is_deleted_by_name_leaves_the_items_with_that_key(homes: MemoryGra
     assert stored_items(homes) == HOMES
     assert homes.revisions(1)[0].revision == revision
     assert {hit.text for hit in homes.recall("lives in").hits} == {"lives in Bath", "lives in York"}
+
+
+def test_a_value_that_nests_too_deep_is_refused(homes: MemoryGraph) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(1000):
+        deep = {"in": deep}
+    for takes in (lambda: ItemWrites().put(ItemKey("a.", "b"), deep, None), lambda: text_of_value(deep)):
+        with pytest.raises(ValueError, match="at most 200 levels deep"):
+            takes()
+
+
+@pytest.mark.parametrize("altered", ["i.created_at = null", "i.value = null", "i.value = 7", "i.value = '{'"])
+def test_an_item_that_was_altered_is_named_with_what_removes_it(homes: MemoryGraph, altered: str) -> None:
+    address = next(iter(HOMES))
+    homes.query(f"MATCH (i:Item {{namespace: $namespace, id: $id}}) SET {altered}", {"id": address.id}, write=True)
+    with pytest.raises(UnreadableRecord, match=f"memorygraph delete {address.id}"):
+        list(homes.items.list_under(""))
+    homes.delete(address.id)
+    assert address not in {item.address for item in homes.items.list_under("")}
 
 
 def test_items_are_no_duplicates_and_are_not_merged(homes: MemoryGraph) -> None:

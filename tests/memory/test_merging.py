@@ -75,6 +75,13 @@ def test_a_merge_moves_what_was_said_and_says_nothing_twice(ada: MemoryGraph) ->
     assert report.aliases == ("Countess",)
 
 
+def test_a_list_as_data_of_an_observation_stands_in_no_ones_way(ada: MemoryGraph) -> None:
+    change = "MATCH (n:Node {namespace: $namespace}) WHERE n.data <> '' AND n.name = '' SET n.data = ['a', 'b']"
+    assert ada.query(f"{change} RETURN n.id", write=True)
+    report = ada.merge("Countess", into="Ada")
+    assert str(report).startswith(f"{report.merged.label} is {report.into.label} now")
+
+
 def test_of_two_edges_that_say_the_same_the_stronger_weight_stays(graph: MemoryGraph) -> None:
     graph.load(
         'Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");'

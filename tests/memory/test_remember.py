@@ -11,8 +11,10 @@ import pytest
 from memorygraph import MemoryGraph, ModelError, NotFoundError, ScriptError
 from memorygraph.context.labels import reads_as_label
 from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.bad_elements import BadElementWarning
 from memorygraph.memory.prompts import read_chat_answer, read_program_answer
 from memorygraph.memory.remember import NotWrittenError
+from memorygraph.memory.shown import ShownMemory
 from memorygraph.memory.values import Entity
 from memorygraph.scripted.replies import BadJson, Failure, Reply, Request
 from memorygraph.server.browser import saved_queries
@@ -226,6 +228,35 @@ def test_a_second_node_of_one_name_goes_back_with_the_first_and_is_then_only_pro
         graph.node("lovelace")
 
 
+def test_a_name_that_tells_the_two_apart_is_taken(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    graph.load(ADA)
+    second = 'Node(node_id="lovelace", name="ada lovelace", data="Likes tea.");'
+    other = second.replace("ada lovelace", "Lovelace the younger")
+    with endpoint(fenced(second), fenced(other)):
+        remembered = graph.remember("A younger Lovelace likes tea.")
+    assert [problem.code for problem in remembered.problems] == ["same-name"]
+    assert (graph.node("lovelace").name, remembered.proposed) == ("Lovelace the younger", "")
+
+
+def test_ids_that_are_no_text_are_not_shown_and_hide_nothing(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    graph.load(ADA)
+    graph.query(
+        "CREATE (:Node {namespace: $namespace, id: 7, name: 'Lovelace', data: 'tea'}) "
+        "-[:EDGE {namespace: $namespace, id: ['x'], verb: 'knows', lemma: 'know', weight: 1.0}]-> "
+        "(:Node {namespace: $namespace, id: [1], name: 'Lovelace too', data: 'soup'})",
+        write=True,
+    )
+    graph.query(
+        "MATCH (a:Node {namespace: $namespace, id: 'ada'}), (b:Node {namespace: $namespace, id: 7}) "
+        "CREATE (b)-[:EDGE {namespace: $namespace, id: 'e', verb: 'knows', lemma: 'know', weight: 1.0}]->(a)",
+        write=True,
+    )
+    with endpoint(fenced('Node(node_id="tea", name="Tea", data="");')) as model, pytest.warns(BadElementWarning):
+        graph.remember("Lovelace likes tea.")
+    assert "ada" in asked(model)[-1]["content"]
+    assert graph.node("tea").name == "Tea"
+
+
 def test_what_is_longer_than_the_budget_can_be_changed(graph: MemoryGraph, endpoint: Endpoint) -> None:
     graph.load(f'Node(node_id="ada", name="Ada", data="{"long " * 600}end");')
     with endpoint(*[fenced('Node(node_id="ada", data="Short.");')] * 2) as model:
@@ -317,6 +348,22 @@ def test_no_key_of_ours_is_told(graph: MemoryGraph, endpoint: Endpoint, monkeypa
         graph.remember("My key is sk-a-key-that-nobody-knows, I think.")
     assert b"nobody-knows" not in model.requests[0].body
     assert "nobody-knows" not in str(graph.messages("remember").messages)
+
+
+def test_no_key_of_ours_is_looked_for_or_kept_by_a_chat(
+    graph: MemoryGraph, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-that-nobody-knows")
+    told = list[str]()
+
+    def show(_: object, text: str, *__: object, **___: object) -> ShownMemory:
+        told.append(text)
+        return ShownMemory()
+
+    monkeypatch.setattr("memorygraph.memory.chat.show_memory", show)
+    with endpoint("Take care of it."):
+        graph.chat("talk").say("My key is sk-a-key-that-nobody-knows, I think.")
+    assert "nobody-knows" not in f"{told} {graph.messages('talk').messages}"
 
 
 def test_an_endpoint_that_fails_stores_nothing(graph: MemoryGraph, endpoint: Endpoint) -> None:

@@ -292,3 +292,11 @@ def test_a_name_that_was_mentioned_takes_no_place_of_its_own(stored: MemoryGraph
     assert "Ada Lovelace" in {hit.content for hit in found.hits}
     assert "Ada Lovelace" not in {item.text for item in found.context}
     assert found.shown == found.hits
+
+
+def test_a_name_inside_another_word_was_not_mentioned() -> None:
+    hits = tuple(
+        RecallHit(identifier, "node", 0.5, "fulltext", text, name=name)
+        for identifier, name, text in (("a", "Adam", "likes tea"), ("b", "Ada", ""), ("c", "Adam", ""))
+    )
+    assert [text.text for text in Recalled(hits).texts] == ["Adam: likes tea", "Ada"]
