@@ -9,13 +9,15 @@
 // name: begin
 // The list of what is to be forgotten, made unless it is there: a process may have been killed before it was done. Takes
 // the write lock of the namespace, which what only raw Cypher or a bundle has made may lack. `named` is the name by which
-// a node was asked for, or null. Parameters: namespace, forgetting, kind, target, named, load.
+// a node was asked for, or null. What a conversation says goes up to the last time that it was asked for, because another one
+// of its name may have begun since. Parameters: namespace, forgetting, kind, target, named, load.
 MERGE (namespace:Namespace {name: $namespace})
 SET namespace.revision = coalesce(namespace.revision, 0)
 MERGE (forgetting:Forgetting {namespace: $namespace, id: $forgetting})
   ON CREATE SET forgetting.kind = $kind, forgetting.target = $target, forgetting.load = $load,
                 forgetting.conversations = [], forgetting.runs = [], forgetting.until = namespace.revision
-SET forgetting.name = coalesce($named, forgetting.name)
+SET forgetting.name = coalesce($named, forgetting.name),
+    forgetting.learnt_until = CASE $kind WHEN 'conversation' THEN namespace.revision ELSE forgetting.until END
 RETURN properties(forgetting) AS forgetting;
 
 // name: lock

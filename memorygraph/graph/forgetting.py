@@ -333,7 +333,7 @@ def spread(state: ForgettingState) -> bool:
 def forget_learnt(state: ForgettingState) -> bool:
     """Forget what the loads say that were asked for in the conversations on the list."""
     names = state.properties["conversations"]
-    of = {"names": names, "until": state.properties["until"]}
+    of = {"names": names, "until": state.properties["learnt_until"]}
     if not names or not (revisions := state.transaction.run("forget/revisions-of", **of)[0]["revisions"]):
         return False
     if not state.properties.get("learnt"):

@@ -928,6 +928,26 @@ def test_what_was_interrupted_after_any_transaction_is_finished_by_forgetting_ag
     assert [node.id for node in graph.at(graph.revisions(1)[0].revision).nodes()] == ["stays"]
 
 
+def test_what_was_learnt_from_a_conversation_that_began_since_an_interruption_goes_with_it(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def learn(identifier: str) -> None:
+        graph.messages("talk").extend([{"role": "user", "content": identifier}])
+        graph.load(
+            f'Node(node_id="{identifier}", name="A", data="");', provenance=Provenance("chat", "m", "talk", None)
+        )
+
+    learn("before")
+    with monkeypatch.context() as patched:
+        patched.setattr(forgetting, "forget_next", killed)
+        with pytest.raises(KeyboardInterrupt):
+            graph.forget_conversation("talk")
+    learn("since")
+    graph.forget_conversation("talk")
+    assert graph.query("MATCH (n:Node|Conversation|Message {namespace: $namespace}) RETURN n") == []
+    assert graph.query("MATCH (l:Load {namespace: $namespace, conversation: 'talk'}) RETURN l") == []
+
+
 def test_the_former_edges_of_a_node_are_listed_some_at_a_time_and_go_on_after_a_break(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

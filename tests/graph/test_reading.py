@@ -28,7 +28,7 @@ from tests.graph.measuring import peak_memory
 HARD_SEARCHES = [
     "C++", "a/b", "/b x", "foo AND", "AND", "NOT", "OR OR", '"', "'", "(", ")", "[", "{", "\\", "^2", "~", "*", "?",
     "name:ada", "+", "-", "&&", "||", "!", "", "   ", "\n", "\x00", "the", "++", "日本語", "\U0001f600", "\u202e",
-    "word " * 1100, "x" * 50_000, "a:b:c", "namespace_token:1", "data:*", "[1 TO 2]", "\\u0041",
+    "tea \ud83d", "word " * 1100, "x" * 50_000, "a:b:c", "namespace_token:1", "data:*", "[1 TO 2]", "\\u0041",
 ]  # fmt: skip
 
 
