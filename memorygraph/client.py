@@ -693,6 +693,7 @@ class MemoryGraph:
         self.scope.prepare()
         if write:
             check_nesting(cypher)
+            self.connection.raw_writes += 1
             return self.connection.write(lambda transaction: transaction.run(query), repeatable=False)
         check_reads_only(self.connection, query)
         return self.connection.read(query, repeatable=False)

@@ -15,18 +15,19 @@
 // Parameters: namespace, namespace_token, rows [{id, name, data, parts}]; `parts` are those of words in the texts that
 // the full-text index does not split (memorygraph.word_parts), as properties.
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $rows AS row
 CREATE (node:Node {namespace: $namespace, id: row.id, name: row.name, data: row.data,
                    name_parts: row.parts.name_parts, data_parts: row.parts.data_parts,
-                   namespace_token: $namespace_token, since: revision})
+                   namespace_token: $namespace_token, since: revision,
+                   vector_due: CASE WHEN row.name <> '' OR row.data <> '' THEN embedder END})
 RETURN {nodes_created: count(node)} AS counts;
 
 // name: change-nodes
 // The given arguments replace, the others stay. Vectors of the former text go.
 // Parameters: namespace, rows [{id, set: {name, data}, parts}].
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $rows AS row
 MATCH (node:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK node:Node(namespace, id)
@@ -34,10 +35,10 @@ WHERE any(key IN keys(row.set) WHERE node[key] IS NULL OR node[key] <> row.set[k
 FOREACH (_ IN CASE WHEN coalesce(node.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
   SET former = node {.*, of: 'node', since: coalesce(node.since, 0), until: revision,
-               labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null,
+               labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null, vector_due: null,
                expires_at: null}
 )
-SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null,
+SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null, node.vector_due = embedder,
     node.name_parts = CASE WHEN row.set.name IS NULL THEN node.name_parts ELSE row.parts.name_parts END,
     node.data_parts = CASE WHEN row.set.data IS NULL THEN node.data_parts ELSE row.parts.data_parts END
 RETURN {nodes_updated: count(node)} AS counts;

@@ -98,19 +98,20 @@ RETURN revision, applied, found, alike, nodes + edges AS taken;
 // entities [{id, name, kind, index, name_parts}],
 // observations [{id, edge, entity, data, number, index, data_parts}], relations [{id, source, target, verb, index}].
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision, namespace.revision * $most AS start
-CALL (revision, start) {
+WITH namespace.revision AS revision, namespace.revision * $most AS start, namespace.embedder AS embedder
+CALL (revision, start, embedder) {
   UNWIND $entities AS row
-  WITH revision, start, row
+  WITH revision, start, embedder, row
   WHERE NOT EXISTS {
     MATCH (node:Node {namespace: $namespace, id: row.id})
     USING INDEX SEEK node:Node(namespace, id)
   }
   CREATE (:Node:Entity {namespace: $namespace, id: row.id, name: row.name, data: '', kind: row.kind, name_parts: row.name_parts,
-                        arrival: start + row.index, namespace_token: $namespace_token, since: revision})
+                        arrival: start + row.index, namespace_token: $namespace_token, since: revision,
+                        vector_due: embedder})
   RETURN count(*) AS entities
 }
-CALL (revision, start) {
+CALL (revision, start, embedder) {
   UNWIND $observations AS row
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
   USING INDEX SEEK entity:Node(namespace, id)
@@ -130,14 +131,14 @@ CALL (revision, start) {
     RETURN collect(observation.data) AS said
   }
   UNWIND pairs AS pair
-  WITH revision, start, entity, pair[0] AS row, pair[1] AS known, said
+  WITH revision, start, embedder, entity, pair[0] AS row, pair[1] AS known, said
   WHERE known OR NOT row.data IN said
      OR row.number > 0 AND size([text IN said WHERE text = row.data]) <= row.number
   FOREACH (_ IN CASE WHEN known THEN [] ELSE [row] END |
     CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0,
                             place: start + row.index, since: revision}]->
            (:Node:Observation {namespace: $namespace, id: row.id, name: '', data: row.data, data_parts: row.data_parts,
-                               namespace_token: $namespace_token, since: revision})
+                               namespace_token: $namespace_token, since: revision, vector_due: embedder})
   )
   RETURN collect(CASE WHEN NOT known THEN row.index END) AS created, collect(CASE WHEN known THEN row END) AS known
 }

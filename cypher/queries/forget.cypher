@@ -540,7 +540,7 @@ USING INDEX SEEK said:Former(namespace, id, until)
 WHERE said.of = row.of
 CREATE (before:Former)
 SET before = said {.*, since: row.since, until: -row.since, itself: null, expires_at: null,
-            embedding: null, embedding_model: null};
+            embedding: null, embedding_model: null, vector_due: null};
 
 // name: clear-parted
 // Delete what elements were to become that went instead, as an edge without its ends does. Parameters: namespace, rows (as
@@ -623,9 +623,10 @@ CALL (node) {
   RETURN before
 }
 WITH node, before LIMIT $limit
+OPTIONAL MATCH (namespace:Namespace {name: $namespace})
 SET node.name = before.name, node.data = before.data, node.kind = before.kind, node.since = before.since,
     node.name_parts = before.name_parts, node.data_parts = before.data_parts,
-    node.embedding = null, node.embedding_model = null
+    node.embedding = null, node.embedding_model = null, node.vector_due = namespace.embedder
 DETACH DELETE before
 RETURN count(*) AS changed;
 
@@ -887,7 +888,7 @@ MATCH (message:Message {namespace: $namespace, id: id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message.conversations = null, message.home = null, message.namespace_token = null, message.said = null,
     message.said_parts = null, message.said_at = null, message.speaker = null, message.passages = null,
-    message.embedding = null, message.embedding_model = null
+    message.embedding = null, message.embedding_model = null, message.vector_due = null
 WITH message
 MATCH (message)-[:PASSAGE]->(passage:Passage)
 DETACH DELETE passage;

@@ -305,11 +305,11 @@ RETURN DISTINCT id, stated, since;
 // name: restore-nodes
 // Nodes that a revision deleted come back as they were before it. Parameters: namespace, until (the revision), ids.
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $ids AS id
 MATCH (former:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
 USING INDEX SEEK former:Former(namespace, id, until)
-WITH revision, properties(former) AS values, CASE WHEN former.itself THEN former ELSE head(COLLECT {
+WITH revision, embedder, properties(former) AS values, CASE WHEN former.itself THEN former ELSE head(COLLECT {
   MATCH (deleted:Former {namespace: $namespace, id: id})
   USING INDEX SEEK deleted:Former(namespace, id, until)
   WHERE deleted.until IS NOT NULL AND deleted.itself
@@ -326,7 +326,7 @@ CALL (revision, values, own) {
   REMOVE node:Former
   SET node:Node, node:$(kept.labels)
   CREATE (copy:Former)
-  SET copy = kept {.*, itself: false, embedding: null, embedding_model: null, expires_at: null}
+  SET copy = kept {.*, itself: false, embedding: null, embedding_model: null, vector_due: null, expires_at: null}
   SET node = CASE WHEN node:Context
                   THEN kept {.*, name: values.name, data: values.data,
                              name_parts: values.name_parts, data_parts: values.data_parts}
@@ -335,6 +335,8 @@ CALL (revision, values, own) {
       node.expires_at = kept.expires_at
   RETURN node
 }
+SET node.vector_due = CASE WHEN node.embedding_model = embedder THEN null ELSE embedder END
+WITH node
 CALL (node) {
   MATCH (node)-[:STATES]->(entry:FormerEntry)
   REMOVE entry:FormerEntry
@@ -347,14 +349,14 @@ RETURN {nodes_created: count(node)} AS counts;
 // created anew under their ids: these are deleted, and edges that stay lead to the former ones. An address stays.
 // Parameters: namespace, until (the revision), ids.
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $ids AS id
 MATCH (wanted:Former {namespace: $namespace, id: id, until: $until})
 USING INDEX SEEK wanted:Former(namespace, id, until)
 WHERE wanted.of = 'node' AND wanted.itself IS NOT NULL
 MATCH (anew:Node {namespace: $namespace, id: id})
 USING INDEX SEEK anew:Node(namespace, id)
-WITH revision, anew, properties(wanted) AS values, CASE WHEN wanted.itself THEN wanted ELSE head(COLLECT {
+WITH revision, embedder, anew, properties(wanted) AS values, CASE WHEN wanted.itself THEN wanted ELSE head(COLLECT {
   MATCH (deleted:Former {namespace: $namespace, id: id})
   USING INDEX SEEK deleted:Former(namespace, id, until)
   WHERE deleted.until IS NOT NULL AND deleted.itself
@@ -370,8 +372,8 @@ CALL (anew, node) {
   CREATE (from_node)-[moved:EDGE]->(to_node)
   SET moved = kept
 }
-CALL (anew, node, values, revision) {
-  WITH anew, node, values, revision, properties(node) AS kept, anew.memory AS memory,
+CALL (anew, node, values, revision, embedder) {
+  WITH anew, node, values, revision, embedder, properties(node) AS kept, anew.memory AS memory,
        [label IN labels(anew) WHERE label <> 'Node'] AS labels
   REMOVE anew:$(labels(anew))
   SET anew:Former, anew.of = 'node', anew.since = coalesce(anew.since, 0), anew.until = revision,
@@ -379,9 +381,10 @@ CALL (anew, node, values, revision) {
   REMOVE node:Former
   SET node:Node, node:$(kept.labels)
   CREATE (copy:Former)
-  SET copy = kept {.*, itself: false, embedding: null, embedding_model: null, expires_at: null}
+  SET copy = kept {.*, itself: false, embedding: null, embedding_model: null, vector_due: null, expires_at: null}
   SET node = values, node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
-      node.memory = coalesce(kept.memory, memory), node.expires_at = kept.expires_at
+      node.memory = coalesce(kept.memory, memory), node.expires_at = kept.expires_at,
+      node.vector_due = CASE WHEN values.embedding_model = embedder THEN null ELSE embedder END
 }
 RETURN {nodes_updated: count(node)} AS counts;
 
@@ -390,23 +393,23 @@ RETURN {nodes_updated: count(node)} AS counts;
 // says of it, because its log has gone on. An address stays, whenever it was given. An item that gets its former `ttl` back lives
 // as long again from now on, or for good (items/put). Parameters: namespace, until (the revision), ids.
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $ids AS id
 MATCH (wanted:Former {namespace: $namespace, id: id, until: $until, of: 'node'})
 USING INDEX SEEK wanted:Former(namespace, id, until)
 MATCH (node:Node {namespace: $namespace, id: id})
 USING INDEX SEEK node:Node(namespace, id)
-WITH revision, wanted, node, properties(node) AS kept
+WITH revision, embedder, wanted, node, properties(node) AS kept
 CREATE (former:Former)
 SET former = kept {.*, of: 'node', since: coalesce(kept.since, 0), until: revision,
-             labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null,
+             labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null, vector_due: null,
              expires_at: null}
 SET node = CASE WHEN node:Context
                 THEN kept {.*, name: wanted.name, data: wanted.data,
                            name_parts: wanted.name_parts, data_parts: wanted.data_parts}
                 ELSE properties(wanted) END,
     node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
-    node.memory = kept.memory, node.embedding = null, node.embedding_model = null,
+    node.memory = kept.memory, node.embedding = null, node.embedding_model = null, node.vector_due = embedder,
     node.expires_at = CASE WHEN NOT node:Item OR coalesce(wanted.ttl, -1) = coalesce(kept.ttl, -1) THEN kept.expires_at
                       WHEN wanted.ttl IS NULL THEN null
                       ELSE datetime.realtime() + duration({milliseconds: toInteger(wanted.ttl * 60000)}) END

@@ -7,20 +7,20 @@
 // kind, lead, rows [{id, created_at, updated_at, set: {shelf, key, value, name, data, name_parts, data_parts, ttl}}]; without
 // times it is now.
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision, datetime.realtime() AS now
+WITH namespace.revision AS revision, namespace.embedder AS embedder, datetime.realtime() AS now
 UNWIND $rows AS row
 OPTIONAL MATCH (stored:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK stored:Node(namespace, id)
 FOREACH (_ IN CASE WHEN stored IS NOT NULL AND coalesce(stored.since, 0) < revision THEN [1] ELSE [] END |
   CREATE (former:Former)
   SET former = stored {.*, of: 'node', since: coalesce(stored.since, 0), until: revision,
-               labels: [label IN labels(stored) WHERE label <> 'Node'], embedding: null, embedding_model: null,
+               labels: [label IN labels(stored) WHERE label <> 'Node'], embedding: null, embedding_model: null, vector_due: null,
                expires_at: null}
 )
-WITH revision, now, row, stored IS NULL AS is_new
+WITH revision, embedder, now, row, stored IS NULL AS is_new
 MERGE (item:Node {namespace: $namespace, id: row.id})
 SET item:Item, item += row.set, item.kind = $kind, item.namespace_token = $namespace_token, item.since = revision,
-    item.embedding = null, item.embedding_model = null,
+    item.embedding = null, item.embedding_model = null, item.vector_due = embedder,
     item.created_at = coalesce(item.created_at, row.created_at, now), item.updated_at = coalesce(row.updated_at, now),
     item.expires_at = CASE WHEN row.set.ttl IS NULL THEN null WHEN row.set.ttl * 60000 < $lead THEN now
                       ELSE now + duration({milliseconds: toInteger(row.set.ttl * 60000)}) END

@@ -124,13 +124,13 @@ RETURN observation.id AS id, observation.data AS data;
 // Text that a merged node said of itself becomes an observation of the other. Parameters: namespace, namespace_token,
 // rows [{id, edge, entity, data, data_parts}].
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $rows AS row
 MATCH (entity:Node {namespace: $namespace, id: row.entity})
 USING INDEX SEEK entity:Node(namespace, id)
 CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0, since: revision}]->
        (observation:Node:Observation {namespace: $namespace, id: row.id, name: '', data: row.data, data_parts: row.data_parts,
-                                      namespace_token: $namespace_token, since: revision})
+                                      namespace_token: $namespace_token, since: revision, vector_due: embedder})
 RETURN {nodes_created: count(observation), edges_created: count(observation)} AS counts;
 
 // name: link

@@ -10,7 +10,8 @@
 // `body` is the canonical JSON whose hash the id is; role and content are there to be read. `sampled` is no part
 // of it, so that a `seal` of its own goes with it; messages of earlier releases have none. CONTAINS leads to the
 // last message of a subagent's conversation. Who writes to a conversation takes its write lock first, by setting
-// a property, and only then reads what it relies on. (Setting it to what it is already writes nothing.)
+// a property, and only then reads what it relies on. (Setting it to what it is already writes nothing.) `vector_due` is of
+// recall/set-embedder.
 
 // name: create-conversation
 // The conversation with an empty first version, unless it is there. Parameters: namespace, name, recalled, version.
@@ -99,6 +100,8 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, labels, content, at, said,
 // said_parts, passages, speaker, namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them.
 // A passage is a list, which the driver sends faster than a map: its id, where it begins and ends, said, said_parts.
+OPTIONAL MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.embedder AS embedder
 UNWIND $rows AS row
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message:$(row.labels), message.body = row.body, message.role = row.role, message.content = row.content,
@@ -127,13 +130,15 @@ MERGE (message:Message {namespace: $namespace, id: row.id})
                  CASE WHEN message.conversations IS NULL THEN $conversations
                       ELSE message.conversations + [name IN coalesce($conversations, [])
                                                     WHERE NOT name IN message.conversations] END
+SET message.vector_due = CASE WHEN message.said IS NULL OR message.embedding_model = embedder THEN null ELSE embedder END
 FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
 FOREACH (passage IN CASE
     WHEN row.passages IS NULL OR row.passages = [] THEN []
     WHEN EXISTS { (message)-[:PASSAGE]->(:Passage {namespace_token: message.namespace_token}) } THEN []
     ELSE row.passages END |
   MERGE (part:Passage {namespace: $namespace, id: passage[0]})
-    ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4]
+    ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4],
+                  part.vector_due = embedder
   SET part.namespace_token = message.namespace_token, part.home = message.home
   MERGE (message)-[:PASSAGE]->(part))
 WITH row, message
@@ -191,6 +196,7 @@ SET conversation.operation = 0
 WITH conversation
 MATCH (conversation)-[:HEAD]->(version {id: $version})-[pointer:TIP]->(tip {id: $parent})
 WHERE NOT EXISTS { MATCH (:Message {namespace: $namespace, id: $id}) }
+OPTIONAL MATCH (namespace:Namespace {name: $namespace})
 DELETE pointer
 CREATE (tip)-[:NEXT]->(message:Message:$($labels) {namespace: $namespace, id: $id, body: $body, role: $role,
                                         content: $content, sampled: $sampled, seal: $seal,
@@ -198,10 +204,12 @@ CREATE (tip)-[:NEXT]->(message:Message:$($labels) {namespace: $namespace, id: $i
                                         said_at: $at, speaker: $speaker,
                                         conversations: $conversations, home: $home,
                                         namespace_token: $namespace_token,
+                                        vector_due: CASE WHEN $said IS NOT NULL THEN namespace.embedder END,
                                         passages: size($passages)})<-[:TIP]-(version)
 FOREACH (passage IN coalesce($passages, []) |
   CREATE (message)-[:PASSAGE]->(:Passage {namespace: $namespace, id: passage[0], span: [passage[1], passage[2]],
                                           said: passage[3], said_parts: passage[4],
+                                          vector_due: namespace.embedder,
                                           namespace_token: message.namespace_token}))
 SET version.length = $length
 RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELSE [] END AS sampled;
@@ -223,6 +231,8 @@ WITH conversation, version, pointer, EXISTS { (version)<-[:REPLACES]-(:Version) 
 WITH conversation, version, pointer, replaced, applied OR (unchanged AND NOT replaced) AS fits,
      unchanged AND NOT replaced AND NOT applied AS writes
 CALL (fits) {
+  OPTIONAL MATCH (namespace:Namespace {name: $namespace})
+  WITH fits, namespace.embedder AS embedder
   UNWIND CASE WHEN fits THEN $rows ELSE [] END AS row
   MERGE (message:Message {namespace: $namespace, id: row.id})
     ON CREATE SET message:$(row.labels), message.body = row.body, message.role = row.role, message.content = row.content,
@@ -251,13 +261,15 @@ CALL (fits) {
                    CASE WHEN message.conversations IS NULL THEN $conversations
                         ELSE message.conversations + [name IN coalesce($conversations, [])
                                                       WHERE NOT name IN message.conversations] END
+  SET message.vector_due = CASE WHEN message.said IS NULL OR message.embedding_model = embedder THEN null ELSE embedder END
   FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
   FOREACH (passage IN CASE
       WHEN row.passages IS NULL OR row.passages = [] THEN []
       WHEN EXISTS { (message)-[:PASSAGE]->(:Passage {namespace_token: message.namespace_token}) } THEN []
       ELSE row.passages END |
     MERGE (part:Passage {namespace: $namespace, id: passage[0]})
-      ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4]
+      ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4],
+                    part.vector_due = embedder
     SET part.namespace_token = message.namespace_token, part.home = message.home
     MERGE (message)-[:PASSAGE]->(part))
   WITH row, message

@@ -182,24 +182,26 @@ ORDER BY address, node.memory IS NULL;
 // Concepts, values, abstractions and rules. Parameters: namespace, namespace_token,
 // rows [{id, labels, properties}].
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $rows AS row
 OPTIONAL MATCH (known:Node {namespace: $namespace, id: row.id})
 USING INDEX SEEK known:Node(namespace, id)
-WITH row, known, revision WHERE known IS NULL
+WITH row, known, revision, embedder WHERE known IS NULL
 CREATE (node:Node {namespace: $namespace, id: row.id, namespace_token: $namespace_token, since: revision})
 SET node += row.properties, node:$(row.labels)
+SET node.vector_due = CASE WHEN node.name <> '' OR node.data <> '' THEN embedder END
 RETURN {nodes_created: count(node)} AS counts;
 
 // name: open-new-contexts
 // Contexts begin, each in its parent if it has one. Parameters: namespace, namespace_token, log,
 // rows [{id, owner, properties}].
 MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.revision AS revision
+WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $rows AS row
 CREATE (context:Node:Context {namespace: $namespace, id: row.id, namespace_token: $namespace_token, log: $log,
                               data: "", at: datetime(), since: revision})
 SET context += row.properties
+SET context.vector_due = CASE WHEN context.name <> '' OR context.data <> '' THEN embedder END
 WITH row, context
 CALL (row, context) {
   MATCH (parent:Node:Context {namespace: $namespace, id: row.owner})

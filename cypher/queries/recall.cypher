@@ -341,13 +341,15 @@ RETURN message.id AS id;
 // a time that is now known (`dated`), or stored by an earlier release; a vector of another text goes. A message that several
 // conversations have is found in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
 // rows [{id, at, said, said_parts, passages [[id, start, end, said, said_parts]], speaker, terms}].
+OPTIONAL MATCH (namespace:Namespace {name: $namespace})
+WITH namespace.embedder AS embedder
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message.role = message.role // its lock, before the names of others are read
-WITH message, row, coalesce(message.conversations, []) AS conversations,
+WITH embedder, message, row, coalesce(message.conversations, []) AS conversations,
      $dated OR message.passages IS NULL AS anew
-WITH message, row, conversations, anew, anew AND coalesce(message.said <> row.said, true) AS changes,
+WITH embedder, message, row, conversations, anew, anew AND coalesce(message.said <> row.said, true) AS changes,
      conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END AS every,
      // The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none.
      [word IN split(coalesce(message.namespace_token, $namespace_token), ' ') WHERE NOT anew OR word < 'a']
@@ -365,11 +367,13 @@ SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
       word IN tail(words) + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation_token] END |
       tokens + ' ' + word),
     message.home = CASE WHEN size(every) = 1 THEN every[0] ELSE '' END
+SET message.vector_due = CASE WHEN message.said IS NULL OR message.embedding_model = embedder THEN null ELSE embedder END
 FOREACH (passage IN CASE WHEN anew THEN row.passages ELSE [] END |
   MERGE (part:Passage {namespace: $namespace, id: passage[0]})
   SET part.span = [passage[1], passage[2]], // and so its lock, before its text is read
       part.embedding = CASE WHEN part.said = passage[3] THEN part.embedding END,
       part.embedding_model = CASE WHEN part.said = passage[3] THEN part.embedding_model END,
+      part.vector_due = CASE WHEN part.said = passage[3] AND part.embedding_model = embedder THEN null ELSE embedder END,
       part.said = passage[3], part.said_parts = passage[4]
   MERGE (message)-[:PASSAGE]->(part))
 WITH message
@@ -538,6 +542,15 @@ RETURN message.id AS id, message.said AS said
 ORDER BY message.namespace, id
 LIMIT $limit;
 
+// name: messages-due
+// Messages that are marked as being without a vector of a model, and what they say. Parameters: namespace, model, after, limit.
+MATCH (message:Message {namespace: $namespace, vector_due: $model})
+USING INDEX SEEK message:Message(namespace, vector_due, id)
+WHERE message.id > $after AND message.said IS NOT NULL
+RETURN message.id AS id, message.said AS said
+ORDER BY message.namespace, message.vector_due, id
+LIMIT $limit;
+
 // name: passages-without-vector
 // Passages that have no vector of a model yet, and what they say. Parameters: namespace, model, after, limit.
 MATCH (passage:Passage {namespace: $namespace})
@@ -546,6 +559,15 @@ WHERE passage.id > $after AND passage.said IS NOT NULL
   AND coalesce(passage.embedding_model <> $model, true)
 RETURN passage.id AS id, passage.said AS said
 ORDER BY passage.namespace, id
+LIMIT $limit;
+
+// name: passages-due
+// Passages that are marked as being without a vector of a model, and what they say. Parameters: namespace, model, after, limit.
+MATCH (passage:Passage {namespace: $namespace, vector_due: $model})
+USING INDEX SEEK passage:Passage(namespace, vector_due, id)
+WHERE passage.id > $after AND passage.said IS NOT NULL
+RETURN passage.id AS id, passage.said AS said
+ORDER BY passage.namespace, passage.vector_due, id
 LIMIT $limit;
 
 // name: nodes-without-vector
@@ -559,16 +581,49 @@ RETURN node.id AS id, node.name AS name, node.data AS data
 ORDER BY node.namespace, id
 LIMIT $limit;
 
+// name: nodes-due
+// Nodes that are marked as being without a vector of a model, also for a text that has changed. Parameters: namespace, model,
+// after, limit.
+MATCH (node:Node {namespace: $namespace, vector_due: $model})
+USING INDEX SEEK node:Node(namespace, vector_due, id)
+WHERE node.id > $after AND any(told IN [node.name, node.data] WHERE told <> '')
+RETURN node.id AS id, node.name AS name, node.data AS data
+ORDER BY node.namespace, node.vector_due, id
+LIMIT $limit;
+
+// name: due-vectors
+// Which model the texts of a namespace have vectors of, and which kinds of texts are marked as being without one. Parameters:
+// namespace, model.
+OPTIONAL MATCH (namespace:Namespace {name: $namespace})
+RETURN namespace.embedder AS embedder,
+       CASE WHEN EXISTS {
+         MATCH (message:Message {namespace: $namespace, vector_due: $model}) WHERE message.id IS NOT NULL
+       } THEN ['messages'] ELSE [] END +
+       CASE WHEN EXISTS {
+         MATCH (passage:Passage {namespace: $namespace, vector_due: $model}) WHERE passage.id IS NOT NULL
+       } THEN ['passages'] ELSE [] END +
+       CASE WHEN EXISTS {
+         MATCH (node:Node {namespace: $namespace, vector_due: $model}) WHERE node.id IS NOT NULL
+       } THEN ['nodes'] ELSE [] END AS kinds;
+
+// name: set-embedder
+// From now on who stores a text marks it as being without a vector of this model (`vector_due`); what is stored already is
+// looked through after this. Parameters: namespace, model.
+MATCH (namespace:Namespace {name: $namespace})
+WHERE coalesce(namespace.embedder <> $model, true) // who waits for a load does so once
+SET namespace.embedder = $model;
+
 // name: embed-messages
 // A message that has changed since it was read, as where it is hidden (forget/hide-messages) or dated, is left for the
-// next time. Parameters: namespace, model, rows [{id, said, vector}].
+// next time; `embedded` are the others. Parameters: namespace, model, rows [{id, said, vector}].
 UNWIND $rows AS row
 MATCH (message:Message {namespace: $namespace, id: row.id})
 USING INDEX SEEK message:Message(namespace, id)
 SET message.namespace = $namespace // its lock, before its text is read
 WITH message, row
 WHERE message.said = row.said
-SET message.embedding = row.vector, message.embedding_model = $model;
+SET message.embedding = row.vector, message.embedding_model = $model, message.vector_due = null
+RETURN count(*) AS embedded;
 
 // name: embed-passages
 // The same of passages. Parameters: namespace, model, rows [{id, said, vector}].
@@ -579,8 +634,9 @@ SET passage.namespace = $namespace // its lock, before its text is read
 WITH passage, row
 WHERE passage.said = row.said
 MATCH (passage)<-[:PASSAGE]-(message)
-SET passage.embedding = row.vector, passage.embedding_model = $model, passage.role = message.role,
-    passage.speaker = message.speaker, passage.home = message.home, passage.said_at = message.said_at;
+SET passage.embedding = row.vector, passage.embedding_model = $model, passage.vector_due = null, passage.role = message.role,
+    passage.speaker = message.speaker, passage.home = message.home, passage.said_at = message.said_at
+RETURN count(DISTINCT passage) AS embedded;
 
 // name: embed-nodes
 // A node that has changed since it was read is left for the next time. An item of a store (items.cypher) is at home on its
@@ -591,5 +647,6 @@ USING INDEX SEEK node:Node(namespace, id)
 SET node.namespace = $namespace // its lock, before its texts are read
 WITH node, row
 WHERE coalesce(node.name, '') = coalesce(row.name, '') AND coalesce(node.data, '') = coalesce(row.data, '')
-SET node.embedding = row.vector, node.embedding_model = $model,
-    node.home = CASE WHEN node:Item THEN node.shelf ELSE node.home END;
+SET node.embedding = row.vector, node.embedding_model = $model, node.vector_due = null,
+    node.home = CASE WHEN node:Item THEN node.shelf ELSE node.home END
+RETURN count(*) AS embedded;

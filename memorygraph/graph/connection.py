@@ -235,6 +235,8 @@ class Connection:
         self._home: str | None = None
         self.before_use: Callable[[Any], None] | None = None
         """What is done before a `Namespace` is read or written through this connection: see graph/expiry.py."""
+        self.raw_writes = 0
+        """How many queries of users that write were run through this connection: nobody knows what they changed."""
         self.known_database: str | None = None
         """What `find_database` has found last."""
         self._database_found_at = 0.0

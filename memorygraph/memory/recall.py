@@ -29,7 +29,7 @@ from memorygraph.graph.stored_parts import store_missing_parts
 from memorygraph.memory.filters import FilterOptions, RecallFilter, can_lead_on, check_filter
 from memorygraph.memory.intent import WISHES, find_intent, topic_words
 from memorygraph.memory.prompt_texts import PromptText, fit_texts, render_items
-from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, vector_parameters
+from memorygraph.memory.vectors import Embedder, configured_embedder, embed_all, embed_missing, vector_parameters
 from memorygraph.memory.words import asks_assistant, times_meant, words_of, words_query
 from memorygraph.messages.indexing import index_messages
 from memorygraph.messages.message import Message
@@ -422,7 +422,7 @@ class Recaller:
     def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Give vectors to what lacks them, and return how many those were; 0 without an embedder."""
         index_messages(self._namespace)
-        return 0 if self.embedder is None else embed_missing(self._namespace, self.embedder, progress)
+        return 0 if self.embedder is None else embed_all(self._namespace, self.embedder, progress)
 
     def __call__(self, text: str, *, budget: Budget | None, at: datetime | None, **options: Any) -> Recalled:
         """Recall by a text; `at` is by default now. Without an embedder this is one query."""

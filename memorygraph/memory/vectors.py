@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from math import inf
+from time import monotonic
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+from weakref import WeakKeyDictionary
 
+from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import expand_user
@@ -15,6 +19,11 @@ from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory.local import LocalEmbedder
 
 MAX_ROWS_PER_QUERY = 256
+LOOK_SECONDS = 3600.0
+KINDS_OF_TEXTS = ("messages", "passages", "nodes")
+
+_LOOKS = WeakKeyDictionary[Connection, dict[tuple[str, str], tuple[float, int]]]()
+"""When this process last looked through all texts of a namespace for vectors of a model, after how many raw writes."""
 
 
 class Embedder(Protocol):
@@ -89,37 +98,73 @@ def vector_parameters(embedder: Embedder | None, text: str) -> dict[str, Any]:
     return {"vectors": embed_question(embedder, text), "model": embedder.name}
 
 
-def embed_missing(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:
+def embed_missing(namespace: Namespace, embedder: Embedder) -> int:
+    """Give a vector of this embedder to what was stored since the last look; returns how many texts that were.
+
+    What is stored in a namespace that an embedder has looked through is marked. All texts are looked through the first
+    time, and again after an hour or a query that writes: what raw Cypher has stored has no mark.
+    """
+    [due] = namespace.read("recall/due-vectors", model=embedder.name)
+    looks = _LOOKS.get(namespace.connection, {})
+    at, raw_writes = looks.get((namespace.name, embedder.name), (-inf, 0))
+    is_late = monotonic() - at > LOOK_SECONDS or raw_writes != namespace.connection.raw_writes
+    if is_late or due["embedder"] != embedder.name:
+        return embed_all(namespace, embedder)
+    return sum(page.found for page in embed_pages(namespace, embedder, (f"{kind}-due" for kind in due["kinds"])))
+
+
+def embed_all(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:
     """Give a vector of this embedder to each text of a namespace that lacks one; returns how many.
 
     A text is a node, or a message, or each passage of a long message. `progress` is told page by page how many have one
     now, and how many lacked it.
     """
-    done = 0
-    total = 0
+    done = embedded = total = 0
     if progress is not None:
         [row] = namespace.read("recall/count-without-vector", model=embedder.name)
         total = row["texts"]
         progress(0, total)
-    for kind in ("messages", "passages", "nodes"):
-        # What is stored before the embedder fails is kept: run again, it goes on from there.
-        for rows in texts_without_vector(namespace, embedder, kind):
-            vectors = embedder.embed([row["text"] for row in rows])
-            for row, vector in zip(rows, vectors, strict=True):
-                row["vector"] = vector
-            namespace.write_query(f"recall/embed-{kind}", model=embedder.name, rows=rows)
-            done += len(rows)
-            if progress is not None:
-                progress(done, max(done, total))
+    began = monotonic(), namespace.connection.raw_writes
+    namespace.write_query("recall/set-embedder", model=embedder.name)
+    for page in embed_pages(namespace, embedder, (f"{kind}-without-vector" for kind in KINDS_OF_TEXTS)):
+        done, embedded = done + page.found, embedded + page.embedded
+        if progress is not None:
+            progress(done, max(done, total))
+    if embedded == done:  # and nothing has changed meanwhile
+        _LOOKS.setdefault(namespace.connection, {})[namespace.name, embedder.name] = began
     return done
 
 
-def texts_without_vector(namespace: Namespace, embedder: Embedder, kind: str) -> Iterator[list[dict[str, Any]]]:
+class EmbeddedPage(NamedTuple):
+    """How many texts had no vector, and how many of them have one now: not those that have changed meanwhile."""
+
+    found: int
+    embedded: int
+
+
+def embed_pages(namespace: Namespace, embedder: Embedder, queries: Iterable[str]) -> Iterator[EmbeddedPage]:
+    """Give vectors to the texts that queries find, page by page.
+
+    What is stored before the embedder fails is kept: run again, it goes on from there.
+    """
+    for query in queries:
+        kind = query.partition("-")[0]
+        for rows in texts_without_vector(namespace, embedder, query):
+            vectors = embedder.embed([row["text"] for row in rows])
+            for row, vector in zip(rows, vectors, strict=True):
+                row["vector"] = vector
+            [written] = namespace.write_query(f"recall/embed-{kind}", model=embedder.name, rows=rows)
+            yield EmbeddedPage(len(rows), written["embedded"])
+
+
+def texts_without_vector(namespace: Namespace, embedder: Embedder, query: str) -> Iterator[list[dict[str, Any]]]:
     """Pages of the messages, passages or nodes without a vector, each with its `id` and `text`."""
     after = ""
-    query = f"recall/{kind}-without-vector"
+    query = f"recall/{query}"
     while rows := namespace.read(query, model=embedder.name, after=after, limit=MAX_ROWS_PER_QUERY):
         after = rows[-1]["id"]
         # A message or passage has a text, and a node a name and data: `Ada: wrote a program`.
         told = ([as_text(row.get(name)) for name in ("name", "data", "said")] for row in rows)
         yield [row | {"text": ": ".join(filter(None, texts))} for row, texts in zip(rows, told, strict=True)]
+        if len(rows) < MAX_ROWS_PER_QUERY:
+            return

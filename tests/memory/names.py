@@ -32,3 +32,4 @@ def store_names(graph: MemoryGraph) -> None:
     graph.query(_RECALLED, write=True)
     [first, *_] = say(graph, "names-of-recall", ("Ada", "Hello"), ("Ada", "Hello again. " * 100))
     learn(graph, [("fact", "Ada says hello.", [first])])
+    graph.scope.write_query("recall/set-embedder", model="m")

@@ -16,7 +16,7 @@ from memorygraph.memory.doctor import examine_embedding
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.local.encoders import gelu
 from memorygraph.memory.local.model_files import read_safetensors, read_samples
-from memorygraph.memory.vectors import embed_missing, embed_question
+from memorygraph.memory.vectors import embed_all, embed_question
 
 numpy = pytest.importorskip("numpy")
 tokenizers = pytest.importorskip("tokenizers")
@@ -434,9 +434,9 @@ def test_embedding_an_archive_goes_on_where_it_stopped_and_says_how_far_it_is(gr
     stopped, resumed = Stopping(1), Stopping(9)
     heard: list[tuple[int, int]] = []
     with pytest.raises(StoppedError):
-        embed_missing(graph.scope, stopped, lambda done, total: heard.append((done, total)))
+        embed_all(graph.scope, stopped, lambda done, total: heard.append((done, total)))
     assert heard == [(0, 600), (256, 600)]
     heard.clear()
-    assert embed_missing(graph.scope, resumed, lambda done, total: heard.append((done, total))) == 344
+    assert embed_all(graph.scope, resumed, lambda done, total: heard.append((done, total))) == 344
     assert heard == [(0, 344), (256, 344), (344, 344)]
     assert len({*stopped.texts, *resumed.texts}) == 600

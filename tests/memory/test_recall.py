@@ -23,6 +23,8 @@ from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.connection import Connection
 from memorygraph.library import CYPHER
 from memorygraph.llm.model import OpenAIModel
+from memorygraph.memory import vectors
+from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.memory.prompt_texts import PromptText, fit_texts, render_items
 from memorygraph.memory.recall import (
     EDGE,
@@ -38,7 +40,8 @@ from memorygraph.memory.recall import (
     recall_query,
     spread_hits,
 )
-from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_missing
+from memorygraph.memory.values import Entity
+from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_all, embed_missing
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.indexing import date_messages, index_messages, index_row
 from memorygraph.messages.message import Message
@@ -209,6 +212,44 @@ def test_words_and_vectors_are_fused(graph: MemoryGraph, embedder: Embedder) -> 
     }
     assert found[0].score == found[1].score == pytest.approx(2 / (RANK_CONSTANT + 1))
     assert found[2].score == pytest.approx(1 / (RANK_CONSTANT + 2))
+
+
+def test_whatever_is_stored_after_a_look_through_all_texts_is_marked_until_it_has_its_vector(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedder = PointingEmbedder()
+    graph.load('Node(node_id="a", name="A", data="a"); Node(node_id="b", name="B", data="b");')
+    say(graph, "talk", ("Ada", "Hello."))
+    assert embed_missing(graph.scope, embedder) == 3
+    graph.load(
+        'Node(node_id="a", data="north"); Node(node_id="c", name="", data="new"); Node(node_id="d", name="", data="");'
+    )
+    graph.undo(graph.load('Node(node_id="b", data="changed, and taken back");').revision)
+    graph.undo(graph.delete("c").revision)
+    graph.entities.create([Entity(name="Countess", entity_type="person", observations=["likes tea"])])
+    graph.load('Node(node_id="e", name="Ada", data="of Lovelace"); Node(node_id="f", name="Lady", data="observed");')
+    graph.load('Node(node_id="e", data="of Lovelace, a countess");')
+    graph.merge("f", into="e")
+    graph.load("context begins(&ada) { &tea = /* tea */ &ada likes &tea. }", "pete")
+    items = ItemWrites()
+    items.put(ItemKey("users.", "k"), {"n": 1}, "an item")
+    graph.items.write(items)
+    history = graph.messages("talk")
+    history.append({"role": "user", "content": "Short."})
+    history.append({"role": "user", "content": "Long. " * 2000})
+    history.extend([{"role": "user", "content": "Two"}, {"role": "assistant", "content": "at once. " * 2000}])
+    history[0]["content"] = "Another beginning."
+    ids = say(graph, "other", ("Ada", "Hello."), ("Ben", "Well."))
+    date_messages(graph.scope, "other", dict.fromkeys(ids, datetime(2023, 5, 8, tzinfo=UTC)))
+    with monkeypatch.context() as patched:
+        patched.setattr(vectors, "embed_all", None)  # it is not looked for
+        assert embed_missing(graph.scope, embedder) > 20
+        assert embed_missing(graph.scope, embedder) == 0
+    assert embed_all(graph.scope, embedder) == 0
+    marked = "MATCH (n:Node|Message|Passage {namespace: $namespace}) WHERE n.vector_due IS NOT NULL RETURN n"
+    assert graph.query(marked) == []
+    graph.query("CREATE (:Node {namespace: $namespace, id: 'raw', name: 'raw', data: ''})", write=True)
+    assert embed_missing(graph.scope, embedder) == 1
 
 
 def test_names_and_texts_that_raw_cypher_made_of_other_types_have_vectors_too(
