@@ -825,14 +825,27 @@ RETURN count(DISTINCT message) AS messages;
 // name: named-messages
 // Messages that stay and still name a forgotten conversation, with the others that have them: those that they name, or
 // else one that leads to them. It is null where recall does not look at that one, or where a subagent said them; and none
-// where only the threads of agents have them. Parameters: namespace, forgetting, names, limit.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last)
-USING INDEX SEEK forgetting:Forgetting(namespace, id)
-WHERE listed.kept AND any(label IN labels(last) WHERE label = 'Message')
-MATCH (last)<-[:NEXT*0..]-(message)
-WHERE any(name IN message.conversations WHERE name IN $names)
-WITH DISTINCT message LIMIT $limit
-WITH message, [name IN message.conversations WHERE NOT name IN $names] AS others
+// where only the threads of agents have them. What another conversation of the same name has recorded since is of that one,
+// and not returned if it names no forgotten one besides. Parameters: namespace, forgetting, names, limit.
+CALL () {
+  MATCH (conversation:Conversation {namespace: $namespace})-[:VERSION]->()-[:TIP]->(tip)
+  USING INDEX SEEK conversation:Conversation(namespace, name)
+  WHERE conversation.name IN $names AND coalesce(conversation.recalled, true)
+  MATCH (tip)<-[:NEXT*0..]-(message)
+  RETURN collect(DISTINCT message.id + conversation.name) AS recorded
+}
+CALL () {
+  MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last)
+  USING INDEX SEEK forgetting:Forgetting(namespace, id)
+  WHERE listed.kept AND any(label IN labels(last) WHERE label = 'Message')
+  MATCH (last)<-[:NEXT*0..]-(message)
+  WHERE any(name IN message.conversations WHERE name IN $names)
+  RETURN DISTINCT message
+}
+WITH message, recorded
+WHERE any(name IN message.conversations WHERE name IN $names AND NOT message.id + name IN recorded)
+LIMIT $limit
+WITH message, [name IN message.conversations WHERE NOT name IN $names OR message.id + name IN recorded] AS others
 RETURN message.id AS id, CASE WHEN others <> [] THEN others ELSE COLLECT {
   MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP|CONTAINS]-(holder)
   RETURN head([(holder)<-[:VERSION]-(conversation:Conversation) WHERE coalesce(conversation.recalled, true) |
