@@ -303,11 +303,17 @@ class Threads:
         """Delete states."""
         self._delete(key.id for key in keys)
 
-    def keys(self, thread: str) -> list[tuple[StateKey, str]]:
-        """The states of a thread, the oldest of each graph first, each with the id of its parent, or ''."""
+    def keys(self, thread: str) -> list[tuple[StateKey, str | None]]:
+        """The states of a thread, the oldest of each graph first, each with the id of its parent, or ''.
+
+        Instead of that, one whose deletion was begun has None.
+        """
         rows = [row for row in self._keys(thread) if row["stored"]]
         return [
-            (StateKey(thread, row["graph"], row["id"][len(state_prefix(thread, row["graph"])) :]), row["parent"])
+            (
+                StateKey(thread, row["graph"], row["id"][len(state_prefix(thread, row["graph"])) :]),
+                row["parent"] if row["shown"] else None,
+            )
             for row in rows
         ]
 

@@ -328,6 +328,29 @@ def test_a_prune_that_was_interrupted_goes_on(
     assert [count(graph, label) for label in ("State", "ChannelValue")] == [1, 8]
 
 
+def test_of_what_is_being_deleted_a_prune_keeps_nothing_and_a_copy_has_nothing(
+    graph: MemoryGraph,
+    saver: MemoryGraphSaver,
+    monkeypatch: pytest.MonkeyPatch,
+    stop_after: Callable[[int], None],
+) -> None:
+    shown = grow(saver, TALK[:2], thread())
+    for name, config in (("t", shown), ("going", thread("going"))):
+        put(saver, config, 2, messages=TALK[:3])
+        monkeypatch.setattr("memorygraph.messages.threads.MAX_DELETED_PER_TRANSACTION", 1)
+        stop_after(1)
+        with pytest.raises(InterruptedError):
+            saver.threads.delete_states([saver.threads.keys(name)[-1][0]])
+        stop_after(-1)
+        saver.copy_thread(name, f"copy of {name}")
+    assert [len(values_of(saver, found.config)["messages"]) for found in saver.list(thread("copy of t"))] == [2, 1]
+    assert graph.threads.list_threads() == [("copy of t", 2), ("going", 1), ("t", 3)]
+    saver.prune(["t", "going"])
+    assert [found.config for found in saver.list(thread())] == [shown]
+    assert graph.threads.list_threads() == [("copy of t", 2), ("t", 1)]
+    assert graph.broken_invariants() == []
+
+
 def test_a_state_is_stored_whole_though_another_program_deleted_what_it_shares(graph: MemoryGraph) -> None:
     saver = MemoryGraphSaver(graph)
     config = grow(saver, TALK[:3], thread())
