@@ -183,9 +183,10 @@ RETURN max(passage.id) AS last;
 // change-version without all that then need not be asked, and saves a third of what that costs beyond a bare
 // write. Nothing is done, and nothing returned, where the version is another (one that was replaced always is),
 // its tip has moved, or the message is stored already: change-version goes on from there. Who looks for the message waits for
-// who stores it just now, as the index of a constraint is locked by a query that writes. The message remembers the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
-// version, length, conversations, home, and the row as above: id, parent (the tip), sampled, seal, body,
-// role, labels, content, at, said, said_parts, passages, speaker, namespace_token.
+// who stores it just now, as the index of a constraint is locked by a query that writes. The message remembers the
+// operation, by which change-version knows what was applied already. Parameters: namespace, name, operation, version, length,
+// conversations, home, and the row as above: id, parent (the tip), sampled, seal, body, role, labels, content, at, said,
+// said_parts, passages, speaker, namespace_token.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation

@@ -214,6 +214,13 @@ WITH state, value LIMIT $limit
 RETURN state, value.id AS id, head([(value)-[:EXTENDS]->(before) | before.id]) AS before,
        head([(value)-[:SAYS]->(message:Message) | message.id]) AS message;
 
+// name: lock-values
+// Values with their write locks, so that nothing holds or extends them anew before the commit. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (value:ChannelValue {namespace: $namespace, id: id})
+USING INDEX SEEK value:ChannelValue(namespace, id)
+SET value.namespace = $namespace;
+
 // name: delete-values
 // Delete values. A hidden state holds what is left of a list, by which it is found again. Parameters: namespace, ids,
 // left [{state, value}].
@@ -236,6 +243,7 @@ UNWIND $ids AS id
 MATCH (state:State {namespace: $namespace, id: id})
 USING INDEX SEEK state:State(namespace, id)
 WITH state LIMIT $limit
+SET state.namespace = $namespace // its lock: what a task writes after it just now is pending too
 WITH collect(state) AS states
 WITH states, COLLECT { UNWIND states AS state MATCH (state)<-[:STATE]-(thread:Thread) RETURN DISTINCT thread } AS threads,
      COLLECT { UNWIND states AS state MATCH (state)-[:PENDING]->(write) RETURN DISTINCT write } AS writes

@@ -368,10 +368,16 @@ def _delete_states(transaction: NamespaceTransaction, ids: Sequence[str], limit:
     [row] = transaction.run("threads/hide-states", ids=ids, limit=limit)
     room = limit - row["hidden"]
     left = True
+    locked: set[str] = set()
     while room and left:
         free = transaction.run("threads/free-values", ids=ids, limit=room)
-        left = _delete_values(transaction, free)
-        room -= len(free)
+        # A state that is stored just now may hold some of them by the time at which they are locked.
+        if unlocked := [row["id"] for row in free if row["id"] not in locked]:
+            transaction.run("threads/lock-values", ids=unlocked)
+            locked.update(unlocked)
+        else:
+            left = _delete_values(transaction, free)
+            room -= len(free)
     if room:
         [row] = transaction.run("threads/delete-states", ids=ids, limit=room)
         room -= row["deleted"]

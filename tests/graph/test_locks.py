@@ -57,6 +57,25 @@ def answer_after(
         return second.result()
 
 
+def answer_after_work(
+    graph: MemoryGraph, work: Callable[[OpenNamespace], object], write: Callable[[], Result]
+) -> Result:
+    """What a write answers that has waited for another process, which did this work in one transaction."""
+    is_blocked = waiting(graph.connection, graph.namespace)
+    with (
+        ThreadPoolExecutor() as pool,
+        graph.connection._driver.session() as session,
+        session.begin_transaction() as first,
+    ):
+        work(OpenNamespace(graph.connection, graph.namespace, opened=Transaction(first)))
+        second = pool.submit(write)
+        while not (is_blocked() or second.done()):
+            time.sleep(0.01)
+        assert not second.done()
+        first.commit()
+        return second.result()
+
+
 def test_a_write_does_not_wait_for_the_lock_of_another_namespace(graph: MemoryGraph, twin: MemoryGraph) -> None:
     program = 'Node(node_id="{}", name="X", data="");'
     graph.load(program.format("x"))
@@ -195,20 +214,13 @@ def test_two_conversations_that_append_the_same_message_at_once_share_it(graph: 
     said = [{"role": "user", "content": content} for content in ("Hello", text)]
     for name in ("one", "two"):
         graph.messages(name).append(said[0])
-    is_blocked, second = waiting(graph.connection, graph.namespace), graph.messages("two")
+    second = graph.messages("two")
     assert len(second) == 1
-    with (
-        ThreadPoolExecutor() as pool,
-        graph.connection._driver.session() as session,
-        session.begin_transaction() as first,
-    ):
-        opened = OpenNamespace(graph.connection, graph.namespace, opened=Transaction(first))
-        open_conversation(opened, "one").append(said[1])
-        appending = pool.submit(second.append, said[1])
-        while not (is_blocked() or appending.done()):
-            time.sleep(0.01)
-        first.commit()
-        appending.result()
+    answer_after_work(
+        graph,
+        lambda opened: open_conversation(opened, "one").append(said[1]),
+        lambda: second.append(said[1]),
+    )
     assert list(graph.messages("one")) == list(graph.messages("two")) == said
     assert {hit.conversation for hit in graph.recall("Hi", conversation="two").hits} == {"two"}
     assert graph.query("MATCH (message:Message {namespace: $namespace}) RETURN count(*) AS count") == [{"count": 2}]
