@@ -351,7 +351,9 @@ CALL () {
   USING INDEX SEEK message:Message(namespace, id)
   WHERE $name IN message.conversations OR $recalled = false
   WITH id, message LIMIT 1
-  SET message.role = message.role // its lock: another conversation that has it may be forgotten just now
+  SET message.role = message.role // its lock: a conversation that has it, or had this name, may be forgotten just now
+  WITH id, message
+  WHERE $name IN message.conversations OR $recalled = false
   RETURN collect(id) AS stored
 }
 CALL (conversation) {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -31,6 +33,7 @@ from memorygraph.messages.spool import Spool
 from memorygraph.query import Query
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.cli.test_stopping import waiting
 from tests.examples import every_nth
 from tests.graph.test_deletions import THOUGHT
 
@@ -1148,4 +1151,40 @@ def test_what_is_recorded_of_a_conversation_while_it_is_forgotten_stays_and_name
     rows = graph.query("MATCH (m:Message {namespace: $namespace}) RETURN m.conversations AS names ORDER BY m.content")
     assert [row["names"] for row in rows] == [["talk"], ["talk", *others]]
     assert len(graph.recall("question", conversation="talk", kinds=["message"]).hits) == 2
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("name", ["talk", "third"])
+def test_what_is_recorded_of_a_message_while_it_loses_the_name_of_a_forgotten_conversation_names_it(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    question, call = (
+        entries_of([Message.of({"role": "user", "content": text})]) for text in ("a question of all", "another call")
+    )
+    for each in ("talk", "other"):
+        Neo4jStorage(graph.scope, each).add_path(question)
+    run = NamespaceTransaction.run
+    with ThreadPoolExecutor() as pool:
+
+        def run_beside_another(transaction: NamespaceTransaction, query: str | Query, /, **parameters: Any) -> Any:
+            monkeypatch.setattr(NamespaceTransaction, "run", run)
+            if query == "forget/rename-messages":
+                is_blocked = waiting(graph.connection, graph.namespace)
+                recording = pool.submit(Neo4jStorage(graph.scope, name).add_path, question)
+                while not (is_blocked() or recording.done()):
+                    time.sleep(0.01)
+            else:
+                if query == "forget/lock-named":
+                    Neo4jStorage(graph.scope, name).add_path(call)
+                monkeypatch.setattr(NamespaceTransaction, "run", run_beside_another)
+            return run(transaction, query, **parameters)
+
+        monkeypatch.setattr(NamespaceTransaction, "run", run_beside_another)
+        graph.forget_conversation("talk")
+    [row] = graph.query(
+        "MATCH (message:Message {namespace: $namespace, id: $id}) RETURN message.conversations AS names",
+        {"id": question[0].id},
+    )
+    assert row["names"] == ["other", name]
+    assert len(graph.recall("question", conversation=name, kinds=["message"]).hits) == 1
     assert graph.broken_invariants() == []
