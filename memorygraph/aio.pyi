@@ -424,7 +424,7 @@ class AsyncThreads:
         """Delete the states that these runs made."""
     async def delete_states(self, keys: Iterable[StateKey]) -> None:
         """Delete states."""
-    async def keys(self, thread: str) -> list[tuple[StateKey, str]]:
+    async def keys(self, thread: str) -> list[tuple[StateKey, str | None]]:
         """The states of a thread, the oldest of each graph first, each with the id of its parent, or ''."""
     async def copy(self, source: str, target: str) -> None:
         """Copy all states of a thread to another, which shares their values, in one transaction."""

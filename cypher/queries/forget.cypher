@@ -825,17 +825,48 @@ WHERE listed.kept AND any(label IN labels(last) WHERE label = 'Message')
 MATCH (last)<-[:NEXT*0..]-(message)
 RETURN count(DISTINCT message) AS messages;
 
+// name: recorded-since
+// What conversations of forgotten names have recorded since: the id of each message with the name, as one list. It is short
+// where nobody goes on recording in one. Parameters: namespace, names.
+MATCH (conversation:Conversation {namespace: $namespace})-[:VERSION]->()-[:TIP]->(tip)
+USING INDEX SEEK conversation:Conversation(namespace, name)
+WHERE conversation.name IN $names AND coalesce(conversation.recalled, true)
+MATCH (tip)<-[:NEXT*0..]-(message)
+RETURN collect(DISTINCT message.id + conversation.name) AS recorded;
+
+// name: lock-named
+// Messages that stay and still name a forgotten conversation, each with its write lock, so that nobody has them be of another
+// one before the commit. What a conversation of the same name has recorded since names that one, and so is not returned
+// unless it names another forgotten one. Parameters: namespace, forgetting, names, limit.
+CALL () {
+  RETURN [] AS recorded // include: forget/recorded-since
+}
+CALL () {
+  MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last)
+  USING INDEX SEEK forgetting:Forgetting(namespace, id)
+  WHERE listed.kept AND any(label IN labels(last) WHERE label = 'Message')
+  MATCH (last)<-[:NEXT*0..]-(message)
+  WHERE any(name IN message.conversations WHERE name IN $names)
+  RETURN DISTINCT message
+}
+WITH message, recorded
+WHERE any(name IN message.conversations WHERE name IN $names AND NOT message.id + name IN recorded)
+WITH message LIMIT $limit
+SET message.role = message.role
+RETURN collect(message.id) AS ids;
+
 // name: named-messages
-// Messages that stay and still name a forgotten conversation, with the others that have them: those that they name, or
+// Of these messages, those that name a forgotten conversation, with the others that have them: those that they name, or
 // else one that leads to them. It is null where recall does not look at that one, or where a subagent said them; and none
-// where only the threads of agents have them. Parameters: namespace, forgetting, names, limit.
-MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[listed:FORGETS]->(last)
-USING INDEX SEEK forgetting:Forgetting(namespace, id)
-WHERE listed.kept AND any(label IN labels(last) WHERE label = 'Message')
-MATCH (last)<-[:NEXT*0..]-(message)
-WHERE any(name IN message.conversations WHERE name IN $names)
-WITH DISTINCT message LIMIT $limit
-WITH message, [name IN message.conversations WHERE NOT name IN $names] AS others
+// where only the threads of agents have them. Parameters: namespace, names, ids.
+CALL () {
+  RETURN [] AS recorded // include: forget/recorded-since
+}
+UNWIND $ids AS id
+MATCH (message:Message {namespace: $namespace, id: id})
+USING INDEX SEEK message:Message(namespace, id)
+WITH message, [name IN message.conversations WHERE NOT name IN $names OR message.id + name IN recorded] AS others
+WHERE others <> message.conversations
 RETURN message.id AS id, CASE WHEN others <> [] THEN others ELSE COLLECT {
   MATCH (message)-[:NEXT*0..]->(:Message)<-[:TIP|CONTAINS]-(holder)
   RETURN head([(holder)<-[:VERSION]-(conversation:Conversation) WHERE coalesce(conversation.recalled, true) |

@@ -187,10 +187,11 @@ RETURN max(passage.id) AS last;
 // Put one new message behind the tip of the version that was last written, which is what happens most: this is
 // change-version without all that then need not be asked, and saves a third of what that costs beyond a bare
 // write. Nothing is done, and nothing returned, where the version is another (one that was replaced always is),
-// its tip has moved, or the message is stored already: change-version goes on from there. The message remembers
-// the operation, by which change-version knows what was applied already. Parameters: namespace, name, operation,
-// version, length, conversations, home, and the row as above: id, parent (the tip), sampled, seal, body,
-// role, labels, content, at, said, said_parts, passages, speaker, namespace_token.
+// its tip has moved, or the message is stored already: change-version goes on from there. Who looks for the message waits for
+// who stores it just now, as the index of a constraint is locked by a query that writes. The message remembers the
+// operation, by which change-version knows what was applied already. Parameters: namespace, name, operation, version, length,
+// conversations, home, and the row as above: id, parent (the tip), sampled, seal, body, role, labels, content, at, said,
+// said_parts, passages, speaker, namespace_token.
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -362,7 +363,9 @@ CALL () {
   USING INDEX SEEK message:Message(namespace, id)
   WHERE $name IN message.conversations OR $recalled = false
   WITH id, message LIMIT 1
-  SET message.role = message.role // its lock: another conversation that has it may be forgotten just now
+  SET message.role = message.role // its lock: a conversation that has it, or had this name, may be forgotten just now
+  WITH id, message
+  WHERE $name IN message.conversations OR $recalled = false
   RETURN collect(id) AS stored
 }
 CALL (conversation) {

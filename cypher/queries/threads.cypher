@@ -132,14 +132,14 @@ ORDER BY thread.namespace, id;
 
 // name: copy
 // Copy the states of a thread, which share its values, with what is pending after them; one that was copied before holds
-// what it is given now. Parameters: namespace, target,
+// what it is given now, and one that is being deleted is not copied. Parameters: namespace, target,
 // prefix and new_prefix (with which the ids of their states begin), rows [{id, new_id, writes [{id, new_id}]}].
-MERGE (thread:Thread {namespace: $namespace, id: $target})
-  ON CREATE SET thread.created_at = datetime()
-WITH thread
 UNWIND $rows AS row
 MATCH (state:State {namespace: $namespace, id: row.id})
 USING INDEX SEEK state:State(namespace, id)
+WHERE state.body IS NOT NULL OR state.checkpoint IS NULL
+MERGE (thread:Thread {namespace: $namespace, id: $target})
+  ON CREATE SET thread.created_at = datetime()
 MERGE (copy:State {namespace: $namespace, id: row.new_id})
 SET copy = state {.*, id: row.new_id, thread: $target}
 MERGE (thread)-[:STATE]->(copy)
@@ -169,13 +169,14 @@ CALL (state, copy) {
 RETURN count(*) AS copied;
 
 // name: keys
-// The states between two ids, the oldest first, with the ids of what is pending after each, and whether each was `stored`: one
-// without a body waits for that, or for the end of its deletion. Parameters: namespace, begin, end.
+// The states between two ids, the oldest first, with the ids of what is pending after each, and whether each was `stored`: else
+// it has only pending writes so far. One that was, and is not `shown`, is being deleted. Parameters: namespace, begin, end.
 MATCH (state:State {namespace: $namespace})
 USING INDEX SEEK state:State(namespace, id)
 WHERE state.id >= $begin AND state.id < $end
 RETURN state.id AS id, coalesce(state.graph, '') AS graph, coalesce(state.parent, '') AS parent,
-       state.checkpoint IS NOT NULL AS stored, COLLECT { MATCH (state)-[:HOLDS]->(value) RETURN value.id } AS values,
+       state.checkpoint IS NOT NULL AS stored, state.body IS NOT NULL AS shown,
+       COLLECT { MATCH (state)-[:HOLDS]->(value) RETURN value.id } AS values,
        COLLECT { MATCH (state)-[:PENDING]->(write) RETURN [write.id, write.task, write.place] } AS writes
 ORDER BY state.namespace, id;
 
@@ -213,6 +214,13 @@ WITH state, value LIMIT $limit
 RETURN state, value.id AS id, head([(value)-[:EXTENDS]->(before) | before.id]) AS before,
        head([(value)-[:SAYS]->(message:Message) | message.id]) AS message;
 
+// name: lock-values
+// Values with their write locks, so that nothing holds or extends them anew before the commit. Parameters: namespace, ids.
+UNWIND $ids AS id
+MATCH (value:ChannelValue {namespace: $namespace, id: id})
+USING INDEX SEEK value:ChannelValue(namespace, id)
+SET value.namespace = $namespace;
+
 // name: delete-values
 // Delete values. A hidden state holds what is left of a list, by which it is found again. Parameters: namespace, ids,
 // left [{state, value}].
@@ -235,6 +243,7 @@ UNWIND $ids AS id
 MATCH (state:State {namespace: $namespace, id: id})
 USING INDEX SEEK state:State(namespace, id)
 WITH state LIMIT $limit
+SET state.namespace = $namespace // its lock: what a task writes after it just now is pending too
 WITH collect(state) AS states
 WITH states, COLLECT { UNWIND states AS state MATCH (state)<-[:STATE]-(thread:Thread) RETURN DISTINCT thread } AS threads,
      COLLECT { UNWIND states AS state MATCH (state)-[:PENDING]->(write) RETURN DISTINCT write } AS writes

@@ -22,6 +22,7 @@ from memorygraph.graph.bundles import (
     UnfinishedImport,
     write_bundle,
 )
+from memorygraph.graph.connection import Abandon
 from memorygraph.graph.exports import ALL_SECONDS, IMPORT_PREFIX
 from memorygraph.graph.migrations import DATA_MIGRATIONS, PASSAGES_MIGRATION
 from memorygraph.graph.namespace import NODES_PER_TRANSACTION, Namespace, NamespaceTransaction, Row
@@ -43,7 +44,8 @@ def import_bundle(
 
     Raises:
         ScriptError: the file is no bundle, or was changed or cut; nothing was stored.
-        ConflictError: the namespace is not empty, or was written to during the import.
+        ConflictError: the namespace is not empty, or was written to during the import; or another process has
+            finished this import meanwhile.
     """
     started = time.monotonic()
     namespace = replace(namespace, ungated=True)  # what has expired since the export goes after the comparison
@@ -63,7 +65,6 @@ def import_bundle(
     if done <= lines:
         _store(reader, unfinished, done, progress)
         verify_import(reader, unfinished)
-        namespace.write(lambda transaction: _save(transaction, unfinished.program, lines + 1))
     namespace.repeat("bundles/forget-keys", limit=NODES_PER_TRANSACTION)
     for migration, migrate in DATA_MIGRATIONS.items():
         if migration not in reader.schema:
@@ -86,16 +87,30 @@ def _store(
 
 
 def verify_import(reader: BundleReader, unfinished: UnfinishedImport) -> None:
-    """Read what was stored, and compare it with the bundle.
+    """Read what was stored, compare it with the bundle, and remember that it is equal.
 
     What an older memorygraph exported is brought up to date afterwards, and so is no longer equal to its bundle.
     """
     found = write_bundle(reader.namespace, reader.schema, len, unfinished=unfinished)
-    if found.sha256 != reader.report.sha256:
-        raise ConflictError(
-            f"namespace `{reader.namespace}` was written to during the import, and is not what the bundle says; drop "
-            "the namespace, and import the bundle while nothing else writes to it"
-        )
+    lines = reader.report.nodes + reader.report.relationships
+
+    def work(transaction: NamespaceTransaction) -> None:
+        [row] = transaction.run("bundles/begin-import", program=unfinished.program)
+        if row["stored"] is None or row["stored"] < lines:
+            raise ConflictError(
+                f"another process has finished this import into namespace `{reader.namespace}`, or has dropped it; "
+                "`memorygraph namespaces list` shows whether it is there"
+            )
+        if row["stored"] > lines:  # another process has compared it, and may have brought it up to date since
+            return
+        if found.sha256 != reader.report.sha256:
+            raise ConflictError(
+                f"namespace `{reader.namespace}` was written to during the import, and is not what the bundle says; "
+                "drop the namespace, and import the bundle while nothing else writes to it"
+            )
+        _save(transaction, unfinished.program, lines + 1)
+
+    reader.namespace.write(work)
 
 
 def begin_import(transaction: NamespaceTransaction, program: str) -> int:
@@ -125,7 +140,13 @@ def _save(transaction: NamespaceTransaction, program: str, lines: int) -> None:
 
 
 def end_import(transaction: NamespaceTransaction, unfinished: UnfinishedImport) -> None:
-    """End an import: its checkpoint goes, and so does the namespace of which the bundle has nothing."""
+    """End an import: its checkpoint goes, and so does the namespace of which the bundle has nothing.
+
+    Where the checkpoint is gone, it has ended, and others may have written to the namespace since.
+    """
+    [row] = transaction.run("bundles/begin-import", program=unfinished.program)
+    if row["stored"] is None:
+        raise Abandon(None)
     transaction.run("load/forget-checkpoints", programs=[unfinished.program])
     if not unfinished.has_namespace:
         transaction.run("bundles/forget-namespace")

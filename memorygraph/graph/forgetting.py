@@ -488,11 +488,10 @@ def revisions_of(row: dict[str, Any]) -> list[int]:
 def rename_kept(state: ForgettingState) -> bool:
     """Have messages that stay say that they are of the other conversations alone."""
     names, transaction = state.properties["conversations"], state.transaction
-    kept = transaction.run(
-        "forget/named-messages", forgetting=state.id, names=names, limit=state.limit(ELEMENTS_PER_TRANSACTION)
-    )
-    if not kept:
+    locked = state.run("lock-named", names=names, limit=state.limit(ELEMENTS_PER_TRANSACTION))["ids"]
+    if not locked:
         return False
+    kept = transaction.run("forget/named-messages", names=names, ids=locked)
     forget_metadata(state, [row["id"] for row in kept])
     if of_threads := [row["id"] for row in kept if not row["others"]]:
         forget_parts(state, of_threads)

@@ -303,11 +303,17 @@ class Threads:
         """Delete states."""
         self._delete(key.id for key in keys)
 
-    def keys(self, thread: str) -> list[tuple[StateKey, str]]:
-        """The states of a thread, the oldest of each graph first, each with the id of its parent, or ''."""
+    def keys(self, thread: str) -> list[tuple[StateKey, str | None]]:
+        """The states of a thread, the oldest of each graph first, each with the id of its parent, or ''.
+
+        Instead of that, one whose deletion was begun has None.
+        """
         rows = [row for row in self._keys(thread) if row["stored"]]
         return [
-            (StateKey(thread, row["graph"], row["id"][len(state_prefix(thread, row["graph"])) :]), row["parent"])
+            (
+                StateKey(thread, row["graph"], row["id"][len(state_prefix(thread, row["graph"])) :]),
+                row["parent"] if row["shown"] else None,
+            )
             for row in rows
         ]
 
@@ -362,10 +368,16 @@ def _delete_states(transaction: NamespaceTransaction, ids: Sequence[str], limit:
     [row] = transaction.run("threads/hide-states", ids=ids, limit=limit)
     room = limit - row["hidden"]
     left = True
+    locked: set[str] = set()
     while room and left:
         free = transaction.run("threads/free-values", ids=ids, limit=room)
-        left = _delete_values(transaction, free)
-        room -= len(free)
+        # A state that is stored just now may hold some of them by the time at which they are locked.
+        if unlocked := [row["id"] for row in free if row["id"] not in locked]:
+            transaction.run("threads/lock-values", ids=unlocked)
+            locked.update(unlocked)
+        else:
+            left = _delete_values(transaction, free)
+            room -= len(free)
     if room:
         [row] = transaction.run("threads/delete-states", ids=ids, limit=room)
         room -= row["deleted"]

@@ -82,8 +82,15 @@ def find_program(namespace: Namespace, name: str) -> StoredProgram:
 
 def forget_program(namespace: Namespace, name: str) -> None:
     """Let a program be run by its name no longer; the records of its runs stay."""
-    [row] = namespace.write_query("programs/forget-program", name=name)
-    if not row["forgotten"]:
+    forgotten = 0
+
+    def forget(transaction: NamespaceTransaction) -> None:
+        nonlocal forgotten
+        [row] = transaction.run("programs/forget-program", name=name)
+        forgotten += row["forgotten"]  # also by an attempt whose acknowledgement was lost
+
+    namespace.write(forget)
+    if not forgotten:
         raise _not_found(namespace, name)
 
 

@@ -561,6 +561,72 @@ def test_who_writes_during_an_import_makes_it_fail(
         twin.import_bundle(path, progress=write)
 
 
+CHECKPOINTS = "MATCH (checkpoint:Checkpoint {namespace: $namespace}) RETURN checkpoint.program AS program"
+
+
+@pytest.mark.parametrize("is_read_before", [True, False])
+def test_an_import_that_another_process_finishes_says_so_and_leaves_all_as_it_is(
+    bundle: str, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_read_before: bool
+) -> None:
+    path = _written(tmp_path / "bundle", bundle)
+    read = bundles.write_bundle
+
+    def read_beside_another(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(bundle_imports, "write_bundle", read)
+        found = read(*arguments, **options) if is_read_before else None
+        twin.import_bundle(path)
+        twin.load('Node(node_id="later", name="L", data="");')
+        return found or read(*arguments, **options)
+
+    monkeypatch.setattr(bundle_imports, "write_bundle", read_beside_another)
+    with pytest.raises(ConflictError, match="another process has finished this import"):
+        twin.import_bundle(path)
+    assert twin.query(CHECKPOINTS) == []
+    assert twin.node("later").name == "L"
+
+
+def test_an_import_that_another_process_has_compared_and_brought_up_to_date_goes_on(
+    bundle: str, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _written(tmp_path / "bundle", bundle)
+    read, end = bundles.write_bundle, bundle_imports.end_import
+
+    def end_late(*_: Any) -> None:
+        monkeypatch.setattr(bundle_imports, "end_import", end)
+        raise KeyboardInterrupt
+
+    def read_after_another(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(bundle_imports, "write_bundle", read)
+        monkeypatch.setattr(bundle_imports, "end_import", end_late)
+        with pytest.raises(KeyboardInterrupt):
+            twin.import_bundle(path)
+        twin.query("MATCH (node:Node {namespace: $namespace, id: 'a'}) SET node.new = true", write=True)
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(bundle_imports, "write_bundle", read_after_another)
+    twin.import_bundle(path)
+    assert twin.query(CHECKPOINTS) == []
+    assert twin.node("a").data == "coffee"
+
+
+def test_a_bundle_of_nothing_that_another_process_has_imported_takes_no_namespace_along(
+    graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _written(tmp_path / "bundle", exported(graph))
+    end = bundle_imports.end_import
+
+    def end_after_another(*arguments: Any) -> None:
+        monkeypatch.setattr(bundle_imports, "end_import", end)
+        twin.import_bundle(path)
+        twin.load('Node(node_id="later", name="L", data="");')
+        end(*arguments)
+
+    monkeypatch.setattr(bundle_imports, "end_import", end_after_another)
+    twin.import_bundle(path)
+    assert [revision.revision for revision in twin.revisions()] == [1]
+    assert twin.broken_invariants() == []
+
+
 @pytest.mark.slow
 def test_an_export_is_of_one_moment(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     graph.load(WORLD)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
@@ -23,10 +26,14 @@ from memorygraph.graph import forgetting
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.memory.items import ItemKey, ItemWrites, shelf_of
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations
+from memorygraph.messages.history import entries_of
+from memorygraph.messages.message import Message
+from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.spool import Spool
 from memorygraph.query import Query
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.cli.test_stopping import waiting
 from tests.examples import every_nth
 from tests.graph.test_deletions import THOUGHT
 
@@ -1132,4 +1139,72 @@ def test_who_appends_to_a_conversation_that_is_forgotten_is_refused_or_begins_an
         history.append({"role": "user", "content": "after"})
     graph.messages("talk").append({"role": "user", "content": "new"})
     assert [message["content"] for message in graph.messages("talk")] == ["new"]
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("expired", [False, True])
+@pytest.mark.parametrize("others", [[], ["other"]], ids=["its alone", "of another, too"])
+def test_what_is_recorded_of_a_conversation_while_it_is_forgotten_stays_and_names_it(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, others: list[str], expired: bool
+) -> None:
+    said = [{"role": "user", "content": text} for text in ("an old question", "a new question")]
+    entries = entries_of([*map(Message.of, said)])
+    for name in ("talk", *others):
+        Neo4jStorage(graph.scope, name).add_path(entries[:1])
+    piece, pieces = forgetting.forget_next, 0
+
+    def forget_after_another_call(*list_: Any) -> bool:
+        nonlocal pieces
+        pieces += 1
+        assert pieces < 20
+        if pieces == 1:
+            Neo4jStorage(replace(graph.scope, ungated=True), "talk").add_path(entries)
+        return piece(*list_)
+
+    monkeypatch.setattr(forgetting, "forget_next", forget_after_another_call)
+    if expired:
+        graph.expire_conversation("talk", after=timedelta())
+        graph.purge_expired()
+    else:
+        graph.forget_conversation("talk")
+    assert [message["content"] for message in graph.messages("talk")] == [each["content"] for each in said]
+    rows = graph.query("MATCH (m:Message {namespace: $namespace}) RETURN m.conversations AS names ORDER BY m.content")
+    assert [row["names"] for row in rows] == [["talk"], ["talk", *others]]
+    assert len(graph.recall("question", conversation="talk", kinds=["message"]).hits) == 2
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("name", ["talk", "third"])
+def test_what_is_recorded_of_a_message_while_it_loses_the_name_of_a_forgotten_conversation_names_it(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    question, call = (
+        entries_of([Message.of({"role": "user", "content": text})]) for text in ("a question of all", "another call")
+    )
+    for each in ("talk", "other"):
+        Neo4jStorage(graph.scope, each).add_path(question)
+    run = NamespaceTransaction.run
+    with ThreadPoolExecutor() as pool:
+
+        def run_beside_another(transaction: NamespaceTransaction, query: str | Query, /, **parameters: Any) -> Any:
+            monkeypatch.setattr(NamespaceTransaction, "run", run)
+            if query == "forget/rename-messages":
+                is_blocked = waiting(graph.connection, graph.namespace)
+                recording = pool.submit(Neo4jStorage(graph.scope, name).add_path, question)
+                while not (is_blocked() or recording.done()):
+                    time.sleep(0.01)
+            else:
+                if query == "forget/lock-named":
+                    Neo4jStorage(graph.scope, name).add_path(call)
+                monkeypatch.setattr(NamespaceTransaction, "run", run_beside_another)
+            return run(transaction, query, **parameters)
+
+        monkeypatch.setattr(NamespaceTransaction, "run", run_beside_another)
+        graph.forget_conversation("talk")
+    [row] = graph.query(
+        "MATCH (message:Message {namespace: $namespace, id: $id}) RETURN message.conversations AS names",
+        {"id": question[0].id},
+    )
+    assert row["names"] == ["other", name]
+    assert len(graph.recall("question", conversation=name, kinds=["message"]).hits) == 1
     assert graph.broken_invariants() == []

@@ -12,7 +12,7 @@ import neo4j
 import pytest
 from neo4j import exceptions
 
-from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, ScriptError
+from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.compiler import Compiled, Stored, compile_program, contextscript, symbols
 from memorygraph.errors import MAX_PROBLEMS, Problem, TooLargeError
 from memorygraph.graph import loads, sizes
@@ -183,6 +183,17 @@ def test_a_load_whose_acknowledgement_is_lost_is_applied_once(graph: MemoryGraph
     report = graph.load('Node(node_id="once", name="Once", data="");')
     assert (report.revision, report.nodes_created) == (1, 1)
     assert graph.query("MATCH (l:Load {namespace: $namespace}) RETURN count(l) AS loads") == [{"loads": 1}]
+
+
+def test_a_program_is_forgotten_also_where_the_acknowledgement_of_that_is_lost(
+    graph: MemoryGraph, request: pytest.FixtureRequest
+) -> None:
+    graph.load("> node a\n> user\nHi\n> nodeEnd\n> user\nx\n> goto a", "convo", file="hi.convo")
+    request.getfixturevalue("one_lost_reply")
+    graph.forget_program("hi")
+    assert graph.programs() == []
+    with pytest.raises(NotFoundError, match="no program `hi` is stored"):
+        graph.forget_program("hi")
 
 
 @pytest.mark.usefixtures("one_lost_reply")

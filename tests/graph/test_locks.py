@@ -12,12 +12,15 @@ from typing import Any, TypeVar
 import pytest
 
 from memorygraph import MemoryGraph, NotFoundError, QueryError
+from memorygraph.graph.connection import Transaction
 from memorygraph.graph.migrations import DATA_MIGRATIONS
+from memorygraph.graph.namespace import OpenNamespace
 from memorygraph.library import CYPHER
 from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import embed_missing
 from memorygraph.messages.indexing import write_index
+from memorygraph.messages.stored_conversations import open_conversation
 from tests.cli.test_stopping import waiting
 from tests.graph.test_namespaces import LEFT, info_of
 from tests.memory.test_recall import PointingEmbedder
@@ -50,6 +53,25 @@ def answer_after(
             time.sleep(0.01)
         assert not second.done()
         first.run(last, namespace=graph.namespace).consume()
+        first.commit()
+        return second.result()
+
+
+def answer_after_work(
+    graph: MemoryGraph, work: Callable[[OpenNamespace], object], write: Callable[[], Result]
+) -> Result:
+    """What a write answers that has waited for another process, which did this work in one transaction."""
+    is_blocked = waiting(graph.connection, graph.namespace)
+    with (
+        ThreadPoolExecutor() as pool,
+        graph.connection._driver.session() as session,
+        session.begin_transaction() as first,
+    ):
+        work(OpenNamespace(graph.connection, graph.namespace, opened=Transaction(first)))
+        second = pool.submit(write)
+        while not (is_blocked() or second.done()):
+            time.sleep(0.01)
+        assert not second.done()
         first.commit()
         return second.result()
 
@@ -185,6 +207,24 @@ def test_a_message_of_two_conversations_is_found_in_both_that_index_it_at_once(g
     assert graph.query("MATCH (message:Message {namespace: $namespace}) RETURN message.conversations AS names") == [
         {"names": ["one", "two"]}
     ]
+
+
+@pytest.mark.parametrize("text", ["Hi", "Hi, all! " * 500], ids=["short", "with passages"])
+def test_two_conversations_that_append_the_same_message_at_once_share_it(graph: MemoryGraph, text: str) -> None:
+    said = [{"role": "user", "content": content} for content in ("Hello", text)]
+    for name in ("one", "two"):
+        graph.messages(name).append(said[0])
+    second = graph.messages("two")
+    assert len(second) == 1
+    answer_after_work(
+        graph,
+        lambda opened: open_conversation(opened, "one").append(said[1]),
+        lambda: second.append(said[1]),
+    )
+    assert list(graph.messages("one")) == list(graph.messages("two")) == said
+    assert {hit.conversation for hit in graph.recall("Hi", conversation="two").hits} == {"two"}
+    assert graph.query("MATCH (message:Message {namespace: $namespace}) RETURN count(*) AS count") == [{"count": 2}]
+    assert graph.broken_invariants() == []
 
 
 def test_an_item_that_is_stored_for_good_meanwhile_is_not_renewed(graph: MemoryGraph) -> None:

@@ -25,6 +25,8 @@ from memorygraph.integrations.langgraph import MemoryGraphSaver, channels
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.message import Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
+from memorygraph.messages.threads import Threads
+from tests.graph.test_locks import answer_after_work
 from tests.shared_neo4j import new_namespace
 
 TALK: list[AnyMessage] = [
@@ -328,12 +330,95 @@ def test_a_prune_that_was_interrupted_goes_on(
     assert [count(graph, label) for label in ("State", "ChannelValue")] == [1, 8]
 
 
+def test_of_what_is_being_deleted_a_prune_keeps_nothing_and_a_copy_has_nothing(
+    graph: MemoryGraph,
+    saver: MemoryGraphSaver,
+    monkeypatch: pytest.MonkeyPatch,
+    stop_after: Callable[[int], None],
+) -> None:
+    shown = grow(saver, TALK[:2], thread())
+    for name, config in (("t", shown), ("going", thread("going"))):
+        put(saver, config, 2, messages=TALK[:3])
+        monkeypatch.setattr("memorygraph.messages.threads.MAX_DELETED_PER_TRANSACTION", 1)
+        stop_after(1)
+        with pytest.raises(InterruptedError):
+            saver.threads.delete_states([saver.threads.keys(name)[-1][0]])
+        stop_after(-1)
+        saver.copy_thread(name, f"copy of {name}")
+    assert [len(values_of(saver, found.config)["messages"]) for found in saver.list(thread("copy of t"))] == [2, 1]
+    assert graph.threads.list_threads() == [("copy of t", 2), ("going", 1), ("t", 3)]
+    saver.prune(["t", "going"])
+    assert [found.config for found in saver.list(thread())] == [shown]
+    assert graph.threads.list_threads() == [("copy of t", 2), ("t", 1)]
+    assert graph.broken_invariants() == []
+
+
 def test_a_state_is_stored_whole_though_another_program_deleted_what_it_shares(graph: MemoryGraph) -> None:
     saver = MemoryGraphSaver(graph)
     config = grow(saver, TALK[:3], thread())
     MemoryGraphSaver(graph).delete_thread("t")
     config = put(saver, config, 3, messages=TALK)
     assert values_of(MemoryGraphSaver(graph), config)["messages"] == TALK
+
+
+def saver_in(opened: Namespace, graph: MemoryGraph) -> MemoryGraphSaver:
+    """A checkpointer of another process, whose transaction goes on."""
+    saver = MemoryGraphSaver(graph)
+    saver.threads = Threads(opened)
+    return saver
+
+
+NOTE = "n" * 100
+STORES: dict[str, Callable[[MemoryGraphSaver], object]] = {
+    "shared": lambda saver: put(saver, thread(), 1, messages=TALK[:4], note=NOTE),
+    "new": lambda saver: put(saver, thread(), 1, messages=TALK[3:]),
+    "a copy": lambda saver: saver.copy_thread("t", "u"),
+}
+
+
+@pytest.mark.parametrize("stored", STORES)
+def test_a_deletion_leaves_what_is_stored_meanwhile_whole(
+    graph: MemoryGraph, saver: MemoryGraphSaver, stored: str
+) -> None:
+    put(saver, thread(), 0, messages=TALK[:3], note=NOTE)
+    [(key, _)] = saver.threads.keys("t")
+    answer_after_work(
+        graph,
+        lambda opened: STORES[stored](saver_in(opened, graph)),
+        lambda: saver.threads.delete_states([key]),
+    )
+    [left] = MemoryGraphSaver(graph).list(None)
+    messages = {"shared": TALK[:4], "new": TALK[3:], "a copy": TALK[:3]}[stored]
+    assert left.checkpoint["channel_values"] == {"messages": messages} | ({} if stored == "new" else {"note": NOTE})
+    assert graph.threads.list_threads() == [("u" if stored == "a copy" else "t", 1)]
+    assert count(graph, "ChannelValue") == len(messages) + (stored != "new")
+    assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("stored", STORES)
+def test_what_is_stored_while_what_it_shares_is_deleted_is_whole(
+    graph: MemoryGraph, saver: MemoryGraphSaver, stored: str
+) -> None:
+    put(saver, thread(), 0, messages=TALK[:3], note=NOTE)
+    answer_after_work(graph, lambda opened: Threads(opened).delete("t"), lambda: STORES[stored](saver))
+    found = [each.checkpoint["channel_values"] for each in MemoryGraphSaver(graph).list(None)]
+    whole = {"shared": [{"messages": TALK[:4], "note": NOTE}], "new": [{"messages": TALK[3:]}], "a copy": []}
+    assert found == whole[stored]
+    assert graph.threads.list_threads() == [("t", 1)] * len(found)
+    assert graph.broken_invariants() == []
+
+
+def test_a_state_that_is_deleted_takes_along_what_a_task_writes_after_it_meanwhile(
+    graph: MemoryGraph, saver: MemoryGraphSaver
+) -> None:
+    early = thread("t", str(uuid6()))  # its state may be stored later
+    saver.put_writes(early, [("a", 1)], "one")
+    answer_after_work(
+        graph,
+        lambda opened: saver_in(opened, graph).put_writes(early, [("a", 2)], "two"),
+        lambda: saver.delete_thread("t"),
+    )
+    assert [count(graph, label) for label in PARTS] == [0] * len(PARTS)
 
 
 def test_a_thread_that_is_copied_again_holds_what_it_holds_now(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:

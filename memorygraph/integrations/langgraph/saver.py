@@ -189,10 +189,11 @@ class MemoryGraphSaver(BaseCheckpointSaver[Any]):
             if strategy == "delete":
                 self.threads.delete(thread)
             else:
-                states = dict(self.threads.keys(thread))
+                found = self.threads.keys(thread)
+                states = {key: parent for key, parent in found if parent is not None}
                 last = {key.graph: key for key in states}
                 kept = {key for latest in last.values() for key in self._needed_for(latest, states)}
-                self.threads.delete_states(key for key in states if key not in kept)
+                self.threads.delete_states(key for key, _ in found if key not in kept)
         self.values.forget()
 
     def _needed_for(self, latest: StateKey, states: Mapping[StateKey, str]) -> Iterator[StateKey]:
