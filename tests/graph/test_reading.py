@@ -385,9 +385,13 @@ def test_a_namespace_has_a_name_that_can_be_shown(connection: Connection, namesp
 
 def test_a_node_that_is_renamed_while_its_edges_are_read_is_one_neighbour() -> None:
     ends = {"from_node": "a", "to_node": "b", "verb": "v", "weight": 0.5, "other_id": "b", "other_data": ""}
-    rows = [{**ends, "id": "e", "other_name": None}, {**ends, "id": "f", "other_name": "B"}]
+    ends["other_element"] = "4:b"
+    rows = [
+        {**ends, "id": "e", "element": "5:e", "other_name": None},
+        {**ends, "id": "f", "element": "5:f", "other_name": "B"},
+    ]
     edges = tuple(Edge(name, "a", "b", "v", 0.5) for name in "ef")
-    assert _collect_level(rows, {"a"}, 1) == [Neighbour("b", "B", "", 1, edges)]
+    assert _collect_level(rows, {"4:a"}, 1) == [Neighbour("b", "B", "", 1, edges)]
 
 
 def test_a_query_that_reads_a_file_is_refused_for_that_whatever_else_it_calls(graph: MemoryGraph) -> None:
