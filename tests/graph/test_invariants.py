@@ -220,6 +220,26 @@ def test_nodes_of_a_namespace_without_a_record_are_found(graph: MemoryGraph) -> 
     assert "unknown-namespace" not in codes(graph)
 
 
+FALLEN_BEHIND = {
+    "unknown-namespace": "MATCH (n:Namespace {name: $namespace}) DELETE n",
+    "future": "MATCH (n:Namespace {name: $namespace}) SET n.revision = 1",
+}
+
+
+@pytest.mark.parametrize("code", FALLEN_BEHIND)
+def test_a_namespace_that_is_behind_its_loads_is_mended_as_the_doctor_says(graph: MemoryGraph, code: str) -> None:
+    graph.load(TWO_NODES)
+    graph.load('Node(node_id="c", name="C", data="");')
+    graph.load('del(id="c");')
+    graph.query(FALLEN_BEHIND[code], write=True)
+    [broken] = [each for each in graph.broken_invariants() if each.name == code]
+    advice, _, mending = broken.mend.partition(": ")
+    assert advice == "run in Neo4j Browser, with its namespace as $namespace"
+    graph.query(mending, write=True)
+    assert codes(graph) == {}
+    assert graph.load('Node(node_id="c", name="C", data="");').revision == 4
+
+
 @pytest.mark.slow
 def test_what_has_no_namespace_is_found_in_the_whole_database(graph: MemoryGraph) -> None:
     graph.query("CREATE (:Node {id: $namespace, name: '', data: ''})", write=True)
