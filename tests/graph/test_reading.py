@@ -263,6 +263,43 @@ def test_a_task_that_reads_a_stream_is_cancelled_at_once_and_its_rows_are_given_
     asyncio.run(read())
 
 
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("is_made", [False, True], ids=["while it is made", "once it is made"])
+def test_a_connection_of_a_task_that_is_cancelled_is_closed(monkeypatch: pytest.MonkeyPatch, is_made: bool) -> None:
+    connect, close = MemoryGraph.connect, MemoryGraph.close
+    begun, goes_on, made, closed = Event(), Event(), Event(), Event()
+
+    def connect_late() -> MemoryGraph:
+        begun.set()
+        assert goes_on.wait(30)
+        graph = connect()
+        made.set()
+        return graph
+
+    def close_and_tell(graph: MemoryGraph) -> None:
+        close(graph)
+        closed.set()
+
+    monkeypatch.setattr(MemoryGraph, "connect", connect_late)
+    monkeypatch.setattr(MemoryGraph, "close", close_and_tell)
+
+    async def give_up() -> None:
+        task = asyncio.ensure_future(AsyncMemoryGraph.connect())
+        await asyncio.to_thread(begun.wait, 30)
+        if is_made:
+            goes_on.set()
+            assert made.wait(30)  # in the way of the loop, which does not learn of it
+            time.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(give_up())
+    assert made.is_set() is is_made
+    goes_on.set()
+    assert closed.wait(30)
+
+
 PAGE_ROWS = 999  # of the client for asyncio, which reads one row ahead
 
 
