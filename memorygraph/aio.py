@@ -9,7 +9,7 @@ import asyncio
 import inspect
 import itertools
 from collections.abc import AsyncIterator, Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
 from functools import cached_property, partial, wraps
@@ -148,8 +148,20 @@ class AsyncMemoryGraph(Offloaded):
 
     @classmethod
     async def connect(cls, *args: Any, **options: Any) -> Self:
-        """Connect as `MemoryGraph.connect` does."""
-        return cls(await asyncio.to_thread(MemoryGraph.connect, *args, **options))
+        """Connect as `MemoryGraph.connect` does; what is connected after this is cancelled is closed again."""
+
+        def close(connected: Future[MemoryGraph]) -> None:
+            if not connected.cancelled() and connected.exception() is None:
+                connected.result().close()
+
+        threads = ThreadPoolExecutor(1, "memorygraph-connecting")
+        connecting = threads.submit(copy_context().run, partial(MemoryGraph.connect, *args, **options))
+        threads.shutdown(wait=False)
+        try:
+            return cls(await asyncio.wrap_future(connecting))
+        except asyncio.CancelledError:
+            connecting.add_done_callback(close)  # in the thread, for which nobody waits
+            raise
 
     @staticmethod
     async def check(*args: Any, **options: Any) -> list[Problem]:

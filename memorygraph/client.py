@@ -154,7 +154,7 @@ class MemoryGraph:
                 raise MemoryGraphError("a driver has its address and login: give it without `uri`, `auth` and `server`")
             return cls(driver, chosen_namespace(namespace), database=database)
         uri = uri or os.environ.get("NEO4J_URI")
-        database = database or os.environ.get("NEO4J_DATABASE")
+        database = database or os.environ.get("NEO4J_DATABASE") or None
         namespace = chosen_namespace(namespace)
         if uri:
             return cls._prepared(Connection(uri, auth or login(), database), namespace)

@@ -23,6 +23,7 @@ import psutil
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Connection
+from memorygraph.memory.recall import Recaller
 from memorygraph.memory.values import Observations
 from memorygraph.server import process as server_process
 from memorygraph.server.aot_cache import is_switched_on
@@ -54,9 +55,11 @@ def search_entities(graph: MemoryGraph) -> None:
     graph.entities.search("anything")
 
 
-def recall_anything(graph: MemoryGraph) -> None:
-    """Recall by words."""
-    graph.recall("anything")
+def recall_anything(graph: MemoryGraph, **filters: str) -> None:
+    """Recall by words alone, without the embedding model: the query is the same with a vector."""
+    recall = Recaller(graph.scope)
+    recall.embedder = None
+    recall("anything", budget=None, at=None, **filters)
 
 
 STEPS: tuple[Step, ...] = (
@@ -66,7 +69,7 @@ STEPS: tuple[Step, ...] = (
     lambda graph: graph.search("anything"),
     search_entities,
     observe_nobody,
-    lambda graph: graph.recall("anything", role="user"),
+    lambda graph: recall_anything(graph, role="user"),
 )
 """What people do first, in this order; none of it stores anything."""
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pathspec import GitIgnoreSpec
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -16,6 +17,7 @@ SERVER = json.loads((ROOT / "server.json").read_text("utf-8"))
 BUNDLE = ROOT / "plugins" / "mcpb"
 MANIFEST = json.loads((BUNDLE / "manifest.json").read_text("utf-8"))
 PLUGIN = json.loads((ROOT / "plugins" / "claude-code" / ".claude-plugin" / "plugin.json").read_text("utf-8"))
+OF_ANOTHER_NEO4J = {"NEO4J_URI", "NEO4J_USERNAME", "NEO4J_PASSWORD", "NEO4J_DATABASE"}
 
 
 @pytest.mark.parametrize("named", [SERVER, SERVER["packages"][0], MANIFEST, PLUGIN])
@@ -43,6 +45,28 @@ def test_the_readme_says_the_name_under_which_the_registry_lists_the_server() ->
 
 def test_the_registry_takes_the_description() -> None:
     assert 1 <= len(SERVER["description"]) <= 100
+
+
+@pytest.mark.parametrize("secret", ["docker/.env", "docker/tokens"])
+def test_a_secret_of_the_images_is_in_no_sdist(secret: str) -> None:
+    """Of the files that say what git ignores, what builds it reads the one of the repository alone."""
+    ignored = (ROOT / ".gitignore").read_text("utf-8").splitlines()
+    assert GitIgnoreSpec.from_lines(ignored).match_file(secret)
+
+
+def test_a_neo4j_of_ones_own_can_be_named_completely_to_registry_and_bundle() -> None:
+    assert {variable["name"] for variable in SERVER["packages"][0]["environmentVariables"]} >= OF_ANOTHER_NEO4J
+    environment = MANIFEST["server"]["mcp_config"]["env"]
+    assert {*environment} >= OF_ANOTHER_NEO4J
+    assert {*environment.values()} == {f"${{user_config.{name}}}" for name in MANIFEST["user_config"]}
+
+
+@pytest.mark.parametrize("image", ["memorygraph", "neo4j"])
+def test_nothing_reaches_the_build_of_an_image_but_what_it_copies(image: str) -> None:
+    dockerfile = ROOT / "docker" / image / "Dockerfile"
+    copied = re.findall(r"^COPY (.+) \S+$", dockerfile.read_text("utf-8"), re.MULTILINE)
+    let_through = re.findall(r"^!(.+)$", Path(f"{dockerfile}.dockerignore").read_text("utf-8"), re.MULTILINE)
+    assert sorted(let_through) == sorted(" ".join(copied).split())
 
 
 @pytest.mark.parametrize("image", ["memorygraph", "neo4j"])

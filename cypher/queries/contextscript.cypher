@@ -230,14 +230,19 @@ RETURN nodes, edges;
 // name: some-parts-at
 // The ids of some edges at a node that is to be deleted in parts, in or out; where the node at the other end is an
 // observation of this one alone, or speaks of it, it takes its edges along, and is named instead. What the node itself
-// speaks of stays joined to it: a statement that lacks that would be a leftover. Parameters: namespace, ids (one), limit.
+// speaks of stays joined to it: a statement that lacks that would be a leftover. An edge of raw Cypher that no id names alone
+// goes with the node, and is left out. Parameters: namespace, ids (one), limit.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-(other)
 USING INDEX SEEK node:Node(namespace, id)
-WHERE edge.namespace = $namespace AND edge.id IS NOT NULL
+WHERE edge.namespace = $namespace AND edge.id IS :: STRING NOT NULL AND other:Node
+  AND NOT EXISTS {
+    MATCH (same:Node {namespace: $namespace, id: edge.id})
+    USING INDEX SEEK same:Node(namespace, id)
+  }
   AND NOT coalesce(edge.lemma = '' AND startNode(edge) = node, false)
 WITH node, edge, other, coalesce(
-  other.namespace = $namespace AND other.id IS NOT NULL AND other <> node AND (
+  other.namespace = $namespace AND other.id IS :: STRING NOT NULL AND other <> node AND (
     edge.lemma = ''
     OR (edge.verb = 'observed' AND startNode(edge) = node AND (other:Observation OR other.name = '')
         OR other:Observation AND NOT EXISTS { (other)-[:SOURCE]->() })
@@ -254,11 +259,12 @@ CALL () {
 }
 CALL (nodes, edges) {
   UNWIND edges AS edge
-  WITH edge WHERE edge.namespace = $namespace AND edge.id IS NOT NULL AND coalesce(edge.lemma <> '', true)
+  WITH edge
+  WHERE edge.namespace = $namespace AND edge.id IS :: STRING NOT NULL AND coalesce(edge.lemma <> '', true)
   RETURN edge.id AS id
   UNION ALL
   UNWIND nodes AS node
-  WITH node WHERE node:Context AND NOT node.id IN $ids
+  WITH node WHERE node:Context AND node.id IS :: STRING NOT NULL AND NOT node.id IN $ids
   RETURN node.id AS id
 }
 RETURN id

@@ -111,7 +111,7 @@ WHERE NOT EXISTS { (:Namespace {name: name}) }
 RETURN 'namespace' AS kind, name AS namespace, id, null AS element, {nodes: nodes} AS found;
 
 // name: future
-// No element is of a revision that its namespace has not reached. Parameters: namespace.
+// No element and no load is of a revision that its namespace has not reached. Parameters: namespace.
 MATCH (namespace:Namespace)
 WHERE $namespace IS NULL OR namespace.name = $namespace
 CALL (namespace) {
@@ -122,6 +122,11 @@ CALL (namespace) {
   MATCH ()-[edge:EDGE {namespace: namespace.name}]->()
   WHERE edge.id IS NOT NULL AND edge.since > namespace.revision
   RETURN 'edge' AS kind, edge.id AS id, elementId(edge) AS element, edge.since AS since
+  UNION ALL
+  MATCH (load:Load {namespace: namespace.name})
+  USING INDEX SEEK load:Load(namespace, revision)
+  WHERE load.revision > namespace.revision
+  RETURN 'record' AS kind, load.id AS id, elementId(load) AS element, load.revision AS since
 }
 RETURN kind, namespace.name AS namespace, id, element, {since: since, revision: namespace.revision} AS found;
 
@@ -399,7 +404,26 @@ MATCH (record) WHERE elementId(record) = $element
 DETACH DELETE record;
 
 // name: reach-revision
-// How a namespace is mended by hand that something is from the future of. Parameters: namespace, revision (the highest
-// that was found).
-MATCH (namespace:Namespace {name: $namespace})
-SET namespace.revision = $revision;
+// How a namespace is mended by hand that has no record, or that something is from the future of: it gets the highest
+// revision that is found in it. Parameters: namespace.
+MERGE (namespace:Namespace {name: $namespace})
+  ON CREATE SET namespace.created_at = datetime()
+WITH namespace
+CALL (namespace) {
+  RETURN coalesce(namespace.revision, 0) AS revision
+  UNION ALL
+  MATCH (load:Load {namespace: $namespace})
+  RETURN load.revision AS revision
+  UNION ALL
+  MATCH (node:Node {namespace: $namespace})
+  RETURN node.since AS revision
+  UNION ALL
+  MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+  RETURN edge.since AS revision
+  UNION ALL
+  MATCH (former:Former {namespace: $namespace})
+  RETURN former.until AS revision
+}
+WITH namespace, revision WHERE revision IS :: INTEGER NOT NULL
+WITH namespace, max(revision) AS reached
+SET namespace.revision = reached;

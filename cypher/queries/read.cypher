@@ -27,7 +27,8 @@ MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-(other:Node)
 USING INDEX SEEK node:Node(namespace, id)
 WHERE edge.namespace = $namespace
 RETURN edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
-       edge.weight AS weight, other.id AS other_id, other.name AS other_name, other.data AS other_data
+       edge.weight AS weight, elementId(edge) AS element, other.id AS other_id, other.name AS other_name,
+       other.data AS other_data, elementId(other) AS other_element
 ORDER BY id, other_id;
 
 // name: edges-within-two
@@ -46,7 +47,8 @@ CALL () {
   RETURN 2 AS step, edge, other
 }
 RETURN step, edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
-       edge.weight AS weight, other.id AS other_id, other.name AS other_name, other.data AS other_data
+       edge.weight AS weight, elementId(edge) AS element, other.id AS other_id, other.name AS other_name,
+       other.data AS other_data, elementId(other) AS other_element
 ORDER BY step, id, other_id;
 
 // name: search-nodes

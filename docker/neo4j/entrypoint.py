@@ -80,7 +80,7 @@ class Configuration:
         if login == "none":
             settings["dbms.security.auth_enabled"] = "false"
             login = ""
-        return cls(settings, _password_record(login, int(settings.get(MINIMUM_LENGTH, "8"))) if login else None)
+        return cls(settings, _password_record(login, settings[MINIMUM_LENGTH]) if login else None)
 
     def neo4j_conf(self) -> str:
         """Write `neo4j.conf`; what is for the JVM is given to it as options."""
@@ -109,9 +109,11 @@ def _values(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             raise RefusedError(f"both {named} and {name} are set: give one of them")
         else:
             try:
-                yield named, Path(value).read_text("utf-8").strip()
+                yield named, Path(value).read_text("utf-8-sig").strip()
             except OSError as error:
                 raise RefusedError(f"{name}: cannot read {value}: {error.strerror}") from error
+            except UnicodeDecodeError as error:
+                raise RefusedError(f"{name}: {value} is not UTF-8: write it anew in that encoding") from error
 
 
 def _settings_of_the_embedded_server() -> dict[str, str]:
@@ -120,14 +122,16 @@ def _settings_of_the_embedded_server() -> dict[str, str]:
     return {name: value for name, _, value in lines}
 
 
-def _password_record(login: str, minimum_length: int) -> str:
+def _password_record(login: str, minimum_length: str) -> str:
     user, _, password = login.partition("/")
     if user != USERNAME or not password:
         raise RefusedError(f"NEO4J_AUTH is none or {USERNAME}/PASSWORD")
     password, is_to_change = password.removesuffix("/true"), password.endswith("/true")
     if password == USERNAME:
         raise RefusedError(f"NEO4J_AUTH: the password cannot be {USERNAME}, which is the default one")
-    if len(password) < minimum_length:
+    if not minimum_length.isdecimal():
+        raise RefusedError(f"{MINIMUM_LENGTH} is no number: {minimum_length}")
+    if len(password) < int(minimum_length):
         raise RefusedError(f"NEO4J_AUTH: the password needs {minimum_length} characters or more")
     record = first_password_record(password)
     return f"{record.rstrip()}password_change_required\n" if is_to_change else record

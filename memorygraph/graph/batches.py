@@ -14,7 +14,7 @@ import shlex
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -86,16 +86,23 @@ def delete_in_batches(loader: Loader, identifier: str, batch: int) -> LoadReport
     """Delete a node with which more goes than one transaction holds: first its parts, so many in each revision."""
     started = time.monotonic()
     report = LoadReport(None, loader.language, 0, namespace=loader.namespace.name)
+    refused: list[str] = []
 
     def delete(ids: Iterable[str]) -> None:
         nonlocal report
         report = add_reports(report, loader.delete(ids))
 
     def delete_some(find: str, limit: int) -> int:
-        parts = loader.namespace.read(find, ids=[identifier], limit=limit, seconds=WRITE_SECONDS)
-        if parts:
-            with suppress(NotFoundError):  # another writer has deleted some of them: the others are found again
-                delete(part["id"] for part in parts)
+        nonlocal refused
+        rows = loader.namespace.read(find, ids=[identifier], limit=limit, seconds=WRITE_SECONDS)
+        parts = [row["id"] for row in rows]
+        # None are left, or one of raw Cypher, whose id names something else too: that goes with the node.
+        if parts == refused:
+            return 0
+        try:
+            delete(parts)
+        except NotFoundError:  # another writer has deleted some of them: the others are found again
+            refused = parts
         return len(parts)
 
     # What hangs on the node itself is found at once, however much it is; what is left goes with a thought.

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import chain
+
+from memorygraph.errors import MemoryGraphError
 
 MAX_HELD_CHARACTERS = 4_000_000
 
@@ -40,7 +42,7 @@ def _release(lines: list[str]) -> Iterator[str]:
 
 
 def _sort_on_disk(lines: Iterable[str]) -> Iterator[str]:
-    with closing(_open_temporary()) as database:
+    with closing(_open_temporary()) as database, _explaining_full_folder():
         database.execute("CREATE TABLE lines (line BLOB)")
         database.executemany("INSERT INTO lines VALUES (?)", ((_encode(line),) for line in lines))
         for (line,) in database.execute("SELECT line FROM lines ORDER BY line"):
@@ -65,12 +67,14 @@ class TextSet:
         if self._database is None:
             self._database = _open_temporary()
             self._database.execute("CREATE TABLE texts (text BLOB PRIMARY KEY) WITHOUT ROWID")
-        self._database.execute("INSERT OR IGNORE INTO texts VALUES (?)", (_encode(text),))
+        with _explaining_full_folder():
+            self._database.execute("INSERT OR IGNORE INTO texts VALUES (?)", (_encode(text),))
 
     def __contains__(self, text: str) -> bool:
         if self._database is None:
             return False
-        return bool(self._database.execute("SELECT 1 FROM texts WHERE text = ?", (_encode(text),)).fetchall())
+        with _explaining_full_folder():
+            return bool(self._database.execute("SELECT 1 FROM texts WHERE text = ?", (_encode(text),)).fetchall())
 
     def close(self) -> None:
         """Delete the temporary file: Python 3.13 and later warn of one that is left to the garbage."""
@@ -92,16 +96,24 @@ class NumberedNodes:
 
     def __init__(self, nodes: Iterable[tuple[str, str, int, int | None]]) -> None:
         self._database = _open_temporary()
-        self._database.execute("CREATE TABLE found (element TEXT, line BLOB, degree INTEGER, number INTEGER)")
-        self._database.execute("CREATE TABLE nodes (element TEXT PRIMARY KEY, line BLOB, number INTEGER) WITHOUT ROWID")
         found = ((element, _encode(line), degree, number) for element, line, degree, number in nodes)
-        self._database.executemany("INSERT INTO found VALUES (?, ?, ?, ?)", found)
-        self._database.execute(
-            "INSERT INTO nodes SELECT element, line, coalesce(number, (SELECT coalesce(max(number), 0) FROM found) + "
-            "row_number() OVER (PARTITION BY number IS NULL ORDER BY line, degree, element)) FROM found"
-        )
-        self._database.execute("DROP TABLE found")
-        self._database.execute("CREATE INDEX by_number ON nodes (number)")
+        try:
+            with _explaining_full_folder():
+                self._database.execute("CREATE TABLE found (element TEXT, line BLOB, degree INTEGER, number INTEGER)")
+                self._database.execute(
+                    "CREATE TABLE nodes (element TEXT PRIMARY KEY, line BLOB, number INTEGER) WITHOUT ROWID"
+                )
+                self._database.executemany("INSERT INTO found VALUES (?, ?, ?, ?)", found)
+                self._database.execute(
+                    "INSERT INTO nodes SELECT element, line, "
+                    "coalesce(number, (SELECT coalesce(max(number), 0) FROM found) + row_number() "
+                    "OVER (PARTITION BY number IS NULL ORDER BY line, degree, element)) FROM found"
+                )
+                self._database.execute("DROP TABLE found")
+                self._database.execute("CREATE INDEX by_number ON nodes (number)")
+        except BaseException:
+            self.close()
+            raise
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Yield the numbers in their order, each with its content."""
@@ -116,6 +128,18 @@ class NumberedNodes:
     def close(self) -> None:
         """Delete the temporary file."""
         self._database.close()
+
+
+@contextmanager
+def _explaining_full_folder() -> Iterator[None]:
+    """Have a folder for temporary files that takes no more be explained."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise MemoryGraphError(
+            f"what is too much for memory is sorted in the folder for temporary files, which takes no more: {error}. "
+            "Make room there, or name another folder with TMPDIR, and run the same command again"
+        ) from error
 
 
 def _open_temporary() -> sqlite3.Connection:

@@ -160,7 +160,7 @@ def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[N
     """Find the nodes at most `depth` edges away, in or out, nearest first."""
 
     def walk(transaction: NamespaceTransaction) -> list[Neighbour]:
-        seen, level, found = {identifier}, [identifier], []
+        seen, level, found = set[str](), [identifier], list[Neighbour]()
         # One query for two levels, because most questions end there.
         near = transaction.run("read/edges-within-two", id=identifier) if depth > 1 else []
         for distance in range(1, depth + 1):
@@ -168,12 +168,11 @@ def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[N
                 rows = [row for row in near if row["step"] == distance]
             else:
                 rows = transaction.run("read/edges-of-nodes", ids=level)
-            reached = _collect_level(rows, seen, distance)
+            reached = _collect_level([row for row in rows if row["other_id"] != identifier], seen, distance)
             if not reached:
                 break
             found += reached
             level = [neighbour.id for neighbour in reached]
-            seen.update(level)
         return found
 
     found = namespace.read_with(walk)
@@ -186,11 +185,15 @@ def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[N
 
 
 def _collect_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
-    nodes: dict[str, tuple[Any, Any]] = {}  # by id alone: two rows can differ when a load is committed between them
+    # By Neo4j's own ids: raw Cypher can make elements without an id. Two rows of one node can differ when a load is
+    # committed between them.
+    nodes: dict[str, tuple[Any, Any, Any]] = {}
     edges: dict[str, dict[str, Edge]] = {}
     for row in rows:
-        if (other := row["other_id"]) not in seen:
-            nodes[other] = row["other_name"], row["other_data"]
+        if (other := row["other_element"]) not in seen:
+            nodes[other] = row["other_id"], row["other_name"], row["other_data"]
             edge = Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
-            edges.setdefault(other, {})[edge.id] = edge
-    return [Neighbour(other, *nodes[other], distance, tuple(edges[other].values())) for other in sorted(nodes)]
+            edges.setdefault(other, {})[row["element"]] = edge
+    seen.update(nodes)
+    in_order = sorted(nodes, key=lambda other: (as_text(nodes[other][0]), other))
+    return [Neighbour(*nodes[other], distance, tuple(edges[other].values())) for other in in_order]

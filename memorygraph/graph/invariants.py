@@ -98,9 +98,9 @@ class Mended:
 
 def by_hand(query: str) -> str:
     """Say which Cypher mends something by hand, with the names of its parameters."""
-    return (
-        f"run in Neo4j Browser, with its elementId as $element: {' '.join(CYPHER[f'invariants/{query}'].text.split())}"
-    )
+    block = CYPHER[f"invariants/{query}"]
+    given = "its elementId as $element" if "element" in block.parameters else "its namespace as $namespace"
+    return f"run in Neo4j Browser, with {given}: {' '.join(block.text.split())}"
 
 
 def list_invariants() -> tuple[Invariant, ...]:
@@ -121,11 +121,13 @@ def list_invariants() -> tuple[Invariant, ...]:
         Invariant(
             "unknown-namespace",
             "a namespace that holds nodes has a record, by which it is listed and locked",
-            "load anything into it, such as an empty script: that makes the record",
+            by_hand("reach-revision"),
         ),
         Invariant("leftovers", "what belongs to a node alone is gone with it", "run it with --fix"),
         Invariant(
-            "future", "no element is of a revision that its namespace has not reached", by_hand("reach-revision")
+            "future",
+            "no element and no load is of a revision that its namespace has not reached",
+            by_hand("reach-revision"),
         ),
         Invariant("history", "a former state is one of a node or an edge, from a revision to a later one", remove),
         Invariant("aliases", "an alias has a name, and stands for a node, which may be deleted", remove),

@@ -65,9 +65,9 @@ class RecallAnswer(BaseModel):
 class ShownEdge(BaseModel):
     """An edge as it is stored."""
 
-    id: str
-    from_node: str
-    to_node: str
+    id: Any
+    from_node: Any
+    to_node: Any
     verb: Any
     weight: Any
 
@@ -75,7 +75,7 @@ class ShownEdge(BaseModel):
 class ShownNeighbour(BaseModel):
     """A node near another: `distance` edges away, reached by `edges` from nodes that are nearer."""
 
-    id: str
+    id: Any
     name: Any
     data: Any
     distance: int

@@ -71,7 +71,7 @@ class Engine:
         with tempfile.TemporaryDirectory() as folder:
             context = Path(folder)
             _copy_context(REPOSITORY / f"{dockerfile}.dockerignore", context)
-            file = ["--file", str(context / dockerfile)]
+            file = ["--file", str(REPOSITORY / dockerfile)]
             self.run("docker", "build", "--network", "host", *base, *file, "--tag", tag, folder)
 
 
@@ -201,6 +201,7 @@ def _copy_context(ignore_file: Path, folder: Path) -> None:
         if source.is_dir():
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, folder / name)
 
 

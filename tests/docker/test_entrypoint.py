@@ -111,12 +111,20 @@ def test_a_login_that_neo4j_would_not_take_is_refused_before_the_start(login: st
 def test_the_least_length_of_a_password_can_be_set() -> None:
     told = {"NEO4J_AUTH": "neo4j/abc", "NEO4J_dbms_security_auth__minimum__password__length": "3"}
     assert entrypoint.Configuration.of(told).first_password
+    told["NEO4J_dbms_security_auth__minimum__password__length"] = "three"
+    with pytest.raises(entrypoint.RefusedError, match="minimum_password_length is no number: three"):
+        entrypoint.Configuration.of(told)
 
 
 def test_a_value_can_stand_in_a_file(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("none\n", "utf-8")
     assert _settings(NEO4J_AUTH_FILE=str(secret))["dbms.security.auth_enabled"] == "false"
+    secret.write_text("none\n", "utf-8-sig")
+    assert _settings(NEO4J_AUTH_FILE=str(secret))["dbms.security.auth_enabled"] == "false"
+    secret.write_text(f"neo4j/pässword-{PASSWORD}", "latin-1")
+    with pytest.raises(entrypoint.RefusedError, match=r"NEO4J_AUTH_FILE: .*secret is not UTF-8"):
+        _settings(NEO4J_AUTH_FILE=str(secret))
     with pytest.raises(entrypoint.RefusedError, match="both"):
         _settings(NEO4J_AUTH_FILE=str(secret), NEO4J_AUTH="none")
     with pytest.raises(entrypoint.RefusedError, match="NEO4J_AUTH_FILE: cannot read"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memorygraph import MemoryGraph
 from memorygraph.errors import QueryError
 from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
@@ -53,3 +54,11 @@ def test_a_value_that_neo4j_cannot_hold_is_an_error_of_the_query(connection: Con
         with pytest.raises(QueryError, match="a parameter has a value that Neo4j cannot hold"):
             run(query)
     assert connection.read(Query("RETURN 1 AS one", {})) == [{"one": 1}]
+
+
+@pytest.mark.usefixtures("environment")
+def test_a_variable_that_is_empty_names_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a desktop client sets it where its user has named none; the driver takes an empty name for one."""
+    monkeypatch.setenv("NEO4J_DATABASE", "")
+    with MemoryGraph.connect() as graph:
+        assert graph.connection.database is None

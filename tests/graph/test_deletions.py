@@ -401,6 +401,26 @@ def test_what_raw_cypher_gave_a_longer_id_than_scripts_have_can_be_deleted(graph
     assert graph.delete(edge).edges_deleted == 1
 
 
+EDGES_OF_RAW_CYPHER = {
+    "the id of a node": "SET edge.id = 'other'",
+    "a number as its id": "SET edge.id = 7",
+    "no id": "REMOVE edge.id",
+    "an end that is no node": "WITH endNode(edge) AS other REMOVE other:Node",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("made", EDGES_OF_RAW_CYPHER)
+def test_what_cannot_be_named_goes_with_the_node_that_is_deleted_in_batches(graph: MemoryGraph, made: str) -> None:
+    edges = (f'Edge(edge_id="e{n}", from_node="hub", to_node="other", verb="v", weight=1);' for n in range(5))
+    graph.load(f'Node(node_id="hub", name="", data=""); Node(node_id="other", name="", data=""); {"".join(edges)}')
+    find = "MATCH ()-[edge:EDGE {namespace: $namespace}]->() WITH edge ORDER BY edge.id LIMIT 1 "
+    graph.query(find + EDGES_OF_RAW_CYPHER[made], write=True)
+    deleted = graph.delete("hub", batch=2)
+    assert (deleted.nodes_deleted, deleted.edges_deleted) == (1, 5)
+    assert graph.query("MATCH ()-[edge:EDGE {namespace: $namespace}]->() RETURN edge.id AS id") == []
+
+
 def test_a_batch_of_deletions_holds_an_edge_at_least(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="n", name="N", data="");')
     with pytest.raises(MemoryGraphError, match="at least one edge"):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from contextlib import closing
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memorygraph.errors import MemoryGraphError
 from memorygraph.graph import disk_sort
 from memorygraph.graph.disk_sort import NumberedNodes, TextSet, sort_lines
+from tests.full_disk import max_file_bytes
 
 TEXTS = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
 
@@ -48,3 +52,28 @@ def test_a_set_has_what_was_added(added: list[str], others: list[str]) -> None:
         for text in added:
             texts.add(text)
         assert [text in texts for text in added + others] == [text in added for text in added + others]
+
+
+def hold(lines: Iterable[str]) -> None:
+    with closing(TextSet()) as texts:
+        for line in lines:
+            texts.add(line)
+
+
+USES: dict[str, Callable[[Iterable[str]], Any]] = {
+    "sorting": lambda lines: list(sort_lines(lines)),
+    "numbering": lambda lines: NumberedNodes((line, line, 0, None) for line in lines),
+    "a set": hold,
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_folder_for_temporary_files_that_takes_no_more_is_named(monkeypatch: pytest.MonkeyPatch, use: str) -> None:
+    monkeypatch.setattr(disk_sort, "MAX_HELD_CHARACTERS", 100)
+    lines = (f"{number:05}" * 400 for number in range(5000))
+    told = "temporary files, which takes no more: .* or name another folder with TMPDIR, and run the same command again"
+    with (
+        max_file_bytes(2**16),
+        pytest.raises(MemoryGraphError, match=told),
+    ):
+        USES[use](lines)

@@ -220,6 +220,26 @@ def test_nodes_of_a_namespace_without_a_record_are_found(graph: MemoryGraph) -> 
     assert "unknown-namespace" not in codes(graph)
 
 
+FALLEN_BEHIND = {
+    "unknown-namespace": "MATCH (n:Namespace {name: $namespace}) DELETE n",
+    "future": "MATCH (n:Namespace {name: $namespace}) SET n.revision = 1",
+}
+
+
+@pytest.mark.parametrize("code", FALLEN_BEHIND)
+def test_a_namespace_that_is_behind_its_loads_is_mended_as_the_doctor_says(graph: MemoryGraph, code: str) -> None:
+    graph.load(TWO_NODES)
+    graph.load('Node(node_id="c", name="C", data="");')
+    graph.load('del(id="c");')
+    graph.query(FALLEN_BEHIND[code], write=True)
+    [broken] = [each for each in graph.broken_invariants() if each.name == code]
+    advice, _, mending = broken.mend.partition(": ")
+    assert advice == "run in Neo4j Browser, with its namespace as $namespace"
+    graph.query(mending, write=True)
+    assert codes(graph) == {}
+    assert graph.load('Node(node_id="c", name="C", data="");').revision == 4
+
+
 @pytest.mark.slow
 def test_what_has_no_namespace_is_found_in_the_whole_database(graph: MemoryGraph) -> None:
     graph.query("CREATE (:Node {id: $namespace, name: '', data: ''})", write=True)
@@ -539,6 +559,32 @@ def test_a_read_of_an_earlier_revision_names_bad_elements_and_goes_on(graph: Mem
     assert '"b"' in file.getvalue()
     named_or_left_out = " ".join(told) + str(left_out)
     assert all(f'"{identifier}"' in named_or_left_out or f"'{identifier}" in named_or_left_out for identifier in bad)
+
+
+NO_TEXT_AS_ID = """
+MATCH (a:Node {namespace: $namespace, id: 'a'})
+CREATE (a)-[:EDGE {namespace: $namespace, id: 5, verb: 'v', weight: 1.0}]->(:Node {namespace: $namespace, id: 7}),
+       (a)<-[:EDGE {namespace: $namespace, verb: 'v', weight: 1.0}]-(none:Node {namespace: $namespace, name: 'C'}),
+       (a)-[:EDGE {namespace: $namespace, verb: 'w', weight: 1.0}]->(none),
+       (a)-[:EDGE {namespace: $namespace, verb: 'v', weight: 1.0}]->(:Node {namespace: $namespace, name: 'D'}),
+       (none)-[:EDGE {namespace: $namespace, id: 'on', verb: 'v'}]->(:Node {namespace: $namespace, id: 'e'})
+"""
+
+
+@pytest.mark.usefixtures("environment")
+def test_neighbours_whose_ids_are_no_text_or_missing_are_each_there_once_with_all_their_edges(
+    graph: MemoryGraph,
+) -> None:
+    graph.load(TWO_NODES + 'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=1.0);')
+    graph.query(NO_TEXT_AS_ID, write=True)
+    with hear_bad_elements(lambda _: None):
+        found = graph.neighbours("a", depth=3)
+    shown: list[tuple[Any, ...]] = [(near.distance, near.id, len(near.edges)) for near in found]
+    assert sorted(shown[:2]) == [(1, None, 1), (1, None, 2)]
+    assert shown[2:] == [(1, 7, 1), (1, "b", 1), (2, "e", 1)]
+    done = CliRunner().invoke(cli, ["--namespace", graph.namespace, "neighbours", "a"])
+    assert (done.exit_code, "warning: node 7 is not as it should be: id = 7" in done.stderr) == (0, True)
+    assert len(done.stdout.splitlines()) == 2 + 5
 
 
 def test_many_bad_elements_are_named_in_part(graph: MemoryGraph) -> None:

@@ -263,6 +263,43 @@ def test_a_task_that_reads_a_stream_is_cancelled_at_once_and_its_rows_are_given_
     asyncio.run(read())
 
 
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("is_made", [False, True], ids=["while it is made", "once it is made"])
+def test_a_connection_of_a_task_that_is_cancelled_is_closed(monkeypatch: pytest.MonkeyPatch, is_made: bool) -> None:
+    connect, close = MemoryGraph.connect, MemoryGraph.close
+    begun, goes_on, made, closed = Event(), Event(), Event(), Event()
+
+    def connect_late() -> MemoryGraph:
+        begun.set()
+        assert goes_on.wait(30)
+        graph = connect()
+        made.set()
+        return graph
+
+    def close_and_tell(graph: MemoryGraph) -> None:
+        close(graph)
+        closed.set()
+
+    monkeypatch.setattr(MemoryGraph, "connect", connect_late)
+    monkeypatch.setattr(MemoryGraph, "close", close_and_tell)
+
+    async def give_up() -> None:
+        task = asyncio.ensure_future(AsyncMemoryGraph.connect())
+        await asyncio.to_thread(begun.wait, 30)
+        if is_made:
+            goes_on.set()
+            assert made.wait(30)  # in the way of the loop, which does not learn of it
+            time.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(give_up())
+    assert made.is_set() is is_made
+    goes_on.set()
+    assert closed.wait(30)
+
+
 PAGE_ROWS = 999  # of the client for asyncio, which reads one row ahead
 
 
@@ -385,9 +422,13 @@ def test_a_namespace_has_a_name_that_can_be_shown(connection: Connection, namesp
 
 def test_a_node_that_is_renamed_while_its_edges_are_read_is_one_neighbour() -> None:
     ends = {"from_node": "a", "to_node": "b", "verb": "v", "weight": 0.5, "other_id": "b", "other_data": ""}
-    rows = [{**ends, "id": "e", "other_name": None}, {**ends, "id": "f", "other_name": "B"}]
+    ends["other_element"] = "4:b"
+    rows = [
+        {**ends, "id": "e", "element": "5:e", "other_name": None},
+        {**ends, "id": "f", "element": "5:f", "other_name": "B"},
+    ]
     edges = tuple(Edge(name, "a", "b", "v", 0.5) for name in "ef")
-    assert _collect_level(rows, {"a"}, 1) == [Neighbour("b", "B", "", 1, edges)]
+    assert _collect_level(rows, {"4:a"}, 1) == [Neighbour("b", "B", "", 1, edges)]
 
 
 def test_a_query_that_reads_a_file_is_refused_for_that_whatever_else_it_calls(graph: MemoryGraph) -> None:

@@ -225,6 +225,8 @@ MADE: list[tuple[str, dict[str, Any]]] = [
 ALTER = """
 MATCH (a:Node {namespace: $namespace})-[e]->(b:Node) WHERE a.id = 'ada'
 SET a.name = 7, b.name = null, a.data = [1], e.weight = 'x', e.verb = 7
+CREATE (a)-[:EDGE {namespace: $namespace, verb: 'v'}]->(:Node {namespace: $namespace, id: rand(), name: 'C', data: ''}),
+       (a)<-[:EDGE {namespace: $namespace, id: rand(), verb: 'v'}]-(:Node {namespace: $namespace, name: 'D', data: ''})
 """
 
 

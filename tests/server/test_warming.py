@@ -45,6 +45,16 @@ def test_the_first_calls_of_a_client_are_planned_unless_that_is_switched_off_and
     assert MemoryGraph(graph.connection, warming.NAMESPACE).query(stored) == []
 
 
+def test_no_step_asks_the_embedding_model(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has asked for what is sent there, and one that fails would end the steps that follow."""
+    monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", "vectors")
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
+    graph.load('Node(node_id="a", name="anything", data="b");')
+    for step in warming.STEPS:
+        warming.take(step, graph)
+
+
 @pytest.mark.parametrize(("switch", "begins"), [("", True), ("on", True), ("off", False)])
 def test_it_works_behind_a_start_unless_it_is_switched_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str, begins: bool
