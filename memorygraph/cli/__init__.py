@@ -12,8 +12,10 @@ from types import ModuleType
 from typing import Any
 
 import click
+from click.shell_completion import add_completion_class
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import SHELLS
 from memorygraph.cli.settings import Settings
 from memorygraph.cli.stopping import NOTHING_DONE, STOPPED_AT_QUESTION, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, find_interrupt
@@ -64,6 +66,9 @@ _COMMANDS = {
     "namespaces": ("graph", "list or drop namespaces"),
     "completion": ("completion", "print what completes commands and names in a shell"),
 }
+
+for shell in SHELLS.values():
+    add_completion_class(shell)
 
 
 def import_lasting(name: str) -> ModuleType:

@@ -114,9 +114,13 @@ def print_list(
         say(if_empty)
 
 
+SHOWN = "\n\t\u200c\u200d"
+"""Characters that Python calls not printable, and no terminal obeys: Persian, Hindi and emoji need the two joiners."""
+
+
 def plain(text: str) -> str:
     """A text without what a terminal would obey."""
-    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+    return "".join(c if c.isprintable() or c in SHOWN else " " for c in text)
 
 
 def is_unicode() -> bool:

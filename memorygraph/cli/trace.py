@@ -75,7 +75,7 @@ def shorten_value(value: Any) -> str:
 def write_on_a_line(value: Any) -> str:
     """A value on one line."""
     text = value if isinstance(value, str) else output.to_json(value)
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    return output.plain(" ".join(text.split()))
 
 
 def print_event(event: Event, depth: int) -> None:

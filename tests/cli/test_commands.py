@@ -18,11 +18,11 @@ from typing import Any
 
 import click
 import pytest
-from click.shell_completion import ShellComplete
+from click.shell_completion import ShellComplete, get_completion_class
 from click.testing import CliRunner
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph
-from memorygraph.cli import cli
+from memorygraph.cli import cli, output
 from memorygraph.cli.completion import VARIABLE
 from memorygraph.cli.graph import parameter
 from memorygraph.cli.output import print_table
@@ -436,14 +436,41 @@ def test_several_files_are_several_reports(tmp_path: Path) -> None:
     assert [report["edges_created"] for report in document("load", one, two)] == [0, 1]
 
 
-def test_completion_of_bash_offers_the_commands() -> None:
-    asked = 'eval "$(memorygraph completion bash)"; COMP_WORDS=(memorygraph mess); COMP_CWORD=1; '
-    command = asked + "_memorygraph_completion memorygraph mess memorygraph; echo ${COMPREPLY[@]}"
+KSHA = "\u0915\u094d\u200d\u0937"  # letters of Hindi, which a joiner joins
+
+
+def complete_in_bash(folder: Path, *words: str) -> list[str]:
+    """The arguments that bash makes of the words which it is offered after these, as if all were in its line."""
+    command = (
+        'eval "$(memorygraph completion bash)"; COMP_WORDS=(memorygraph "$@"); COMP_CWORD=$#; '
+        r"""_memorygraph_completion memorygraph "" ""; eval "printf '%s\0' ${COMPREPLY[@]}" """
+    )
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
+        ["bash", "-c", command, "bash", *words],
+        env={**os.environ, "PATH": path},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert done.stdout.split() == ["messages"]
+    assert done.stderr == ""
+    return done.stdout.split("\0")[:-1]
+
+
+def test_completion_of_bash_offers_the_commands(tmp_path: Path) -> None:
+    assert complete_in_bash(tmp_path, "mess") == ["messages"]
+
+
+def test_completion_of_bash_writes_a_name_as_one_argument_of_which_nothing_is_executed(
+    graph: MemoryGraph, tmp_path: Path
+) -> None:
+    hostile = ["x$(touch PWNED)", "x`touch PWNED`", "x;touch PWNED", "x\nplain,$(touch PWNED)", "it's", "*", "~", "a,"]
+    for name in ("two  words", "caf\xe9", KSHA, "--yes", *hostile):
+        graph.messages(name).append({"role": "user", "content": "hello"})
+    found = complete_in_bash(tmp_path, "--namespace", graph.namespace, "messages", "show", "")
+    assert (sorted(found), list(tmp_path.iterdir())) == (["caf\xe9", "two  words", KSHA], [])
+    assert complete_in_bash(tmp_path, "--namespace", graph.namespace, "messages", "show", r"two\ ") == ["two  words"]
 
 
 def offered(*words: str) -> list[str]:
@@ -490,8 +517,35 @@ def test_completion_neither_starts_a_server_nor_says_that_there_is_none(
     assert offered("show", "te") == []
     monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
     assert offered("show", "te") == []
+    monkeypatch.setenv("NEO4J_URI", "bolt+ssc://127.0.0.1:1")
+    assert offered("show", "te") == []
     assert capfd.readouterr() == ("", "")
     assert not (tmp_path / "home").exists()
+
+
+def test_completion_writes_no_warning_into_the_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def warn_and_find(*_: object) -> list[str]:
+        output.say("warning: something is wrong")
+        return ["tea"]
+
+    monkeypatch.setattr(MemoryGraph, "ids", warn_and_find)
+    assert offered("show", "te") == ["tea"]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("shell", "expected"), [("zsh", ["a,b", "two words"]), ("fish", ["two words"])])
+def test_completion_leaves_out_what_a_shell_would_not_write_as_it_is(
+    graph: MemoryGraph, shell: str, expected: list[str]
+) -> None:
+    for name in ("a,b", "two words", "-x", "line\nbreak"):
+        graph.messages(name).append({"role": "user", "content": "hello"})
+    of_shell = get_completion_class(shell)
+    assert of_shell is not None
+    asked = ["--namespace", graph.namespace, "messages", "show"]
+    found = of_shell(cli, {}, "memorygraph", VARIABLE).get_completions(asked, "")
+    assert [item.value for item in found] == expected
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

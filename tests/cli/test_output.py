@@ -30,6 +30,7 @@ from memorygraph.cli.output import (
     escape_unknown_characters,
     is_piped,
     json_option,
+    plain,
     print_in_utf_8,
     print_json,
     print_json_list,
@@ -39,6 +40,7 @@ from memorygraph.cli.output import (
     whole_output,
 )
 from memorygraph.cli.server import BarWhenNeeded
+from memorygraph.cli.trace import shorten_value
 from memorygraph.compiler import contextscript
 from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.schema import take_turn
@@ -141,6 +143,15 @@ def test_headings_and_cells_of_a_table_are_shown_as_they_are(text: str, capsys: 
     print_table((text, "other"), [(text, 1)])
     heading, _, row = capsys.readouterr().out.splitlines()
     assert (heading.split("  ")[0].strip(), row.split("  ")[0].strip()) == (text, text)
+
+
+@pytest.mark.parametrize("text", ["\u0915\u094d\u200d\u0937", "\u0645\u06cc\u200c\u062e", "👩\u200d🚀"])
+def test_joiners_of_letters_and_emoji_are_shown_and_what_turns_the_direction_of_writing_is_not(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plain(f"{text}\u202e\u2066\x1b") == f"{text}   "
+    print_table((text,), [(shorten_value(text),)])
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()[::2]] == [text, text]
 
 
 def test_forced_colours_change_nothing_else_of_what_goes_into_a_pipe(
