@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from datetime import datetime
@@ -13,10 +14,11 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_ids, complete_namespaces
 from memorygraph.cli.forgetting import report_expired
 from memorygraph.cli.settings import Settings, report_from_graph
-from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
+from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, STORED_STAYS, explaining_stop
 from memorygraph.context.labels import one_line
 from memorygraph.home import namespace_option
 from memorygraph.json_text import parse_json
+from memorygraph.limits import MAX_READ_SECONDS
 from memorygraph.sentences import count_of, counted
 
 if TYPE_CHECKING:
@@ -46,6 +48,17 @@ class Moment(click.ParamType[int | datetime]):
             self.fail(f"{value!r} is neither a revision nor a time such as 2026-01-31T18:00", param, ctx)
 
 
+class Seconds(click.FloatRange):
+    """A number of seconds in a range, which `nan` is in none of."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number that was given."""
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        return seconds
+
+
 at_option = click.option("--at", "moment", type=Moment(), help="As it was at a revision or at a time.")
 
 
@@ -71,7 +84,7 @@ def parameter(text: str) -> tuple[str, Any]:
 @click.option("--write", is_flag=True, help="Let the query change the graph.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True, max=MAX_READ_SECONDS),
     metavar="N",
     help="How long reading may take.  [default: 30]",
 )
@@ -87,11 +100,29 @@ def query_command(
     if write and seconds is not None:
         raise click.UsageError("--seconds is for reading, and does not go with --write")
     values = dict(map(parameter, parameters))
+    if write:
+        run_writing_query(settings, cypher, values)
+        return
     limit = {} if seconds is None else {"seconds": seconds}
     with settings.connect() as graph:
-        rows = iter(graph.query(cypher, values, write=True)) if write else graph.stream(cypher, values, **limit)
+        rows = graph.stream(cypher, values, **limit)
         if output.wants_json():
             output.print_json_list(rows)
+        else:
+            output.print_rows(rows)
+
+
+def run_writing_query(settings: Settings, cypher: str, values: dict[str, Any]) -> None:
+    """Run Cypher that may change the graph, and show its rows; stopped by Ctrl-C, say whether it has run."""
+    rows: list[dict[str, Any]] | None = None
+
+    def explain(_: KeyboardInterrupt) -> str:
+        return STORED_STAYS if rows is None else "the query has run, and what it wrote is stored"
+
+    with explaining_stop(explain), settings.connect() as graph:
+        rows = graph.query(cypher, values, write=True)
+        if output.wants_json():
+            output.print_json(rows)
         else:
             output.print_rows(rows)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, Interrupted, explaining_stop
+from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, STORED_STAYS, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
 from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import count_of
@@ -177,7 +177,7 @@ def explaining_full_stdout() -> AbstractContextManager[None]:
 
     def explain(reason: str) -> str:
         stop_printing()
-        return f"what is printed cannot be written to stdout: {reason}; what was stored by then stays"
+        return f"what is printed cannot be written to stdout: {reason}; {STORED_STAYS}"
 
     return explaining_no_room(explain)
 
@@ -196,6 +196,17 @@ def say(message: str) -> None:
         click.echo(plain(message), err=True)
     except OSError:  # nobody reads it, its disk is full, its terminal is gone
         stop_saying()
+
+
+def prompt_line(prompt: str) -> str | None:
+    """Read a line, also from a pipe, after a prompt on stderr; None at the end."""
+    try:
+        line: str = click.prompt(prompt, prompt_suffix="> ", default="", show_default=False, err=True)
+    except click.Abort:
+        return None
+    except UnicodeDecodeError as error:
+        raise MemoryGraphError(f"what is typed is not {error.encoding.upper()}: {error.reason}") from error
+    return line
 
 
 def is_unread() -> bool:

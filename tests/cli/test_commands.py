@@ -21,7 +21,7 @@ import pytest
 from click.shell_completion import ShellComplete, get_completion_class
 from click.testing import CliRunner
 
-from memorygraph import AsyncMemoryGraph, MemoryGraph
+from memorygraph import AsyncMemoryGraph, MemoryGraph, QueryError
 from memorygraph.cli import cli, output
 from memorygraph.cli.completion import VARIABLE
 from memorygraph.cli.graph import parameter
@@ -403,6 +403,24 @@ def test_an_error_in_cypher_has_the_place_in_the_query() -> None:
 def test_a_query_that_fails_midway_prints_no_half_a_document() -> None:
     [error] = document("query", "UNWIND range(1, 5000) AS n RETURN 1 / (4000 - n) AS x", code=1)["errors"]
     assert "/ by zero" in error["message"]
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1", "0", "1e300"])
+def test_a_query_takes_a_number_of_seconds_that_a_clock_knows(graph: MemoryGraph, seconds: str) -> None:
+    assert memorygraph("query", "RETURN 1 AS one", f"--seconds={seconds}").returncode == 2
+    with pytest.raises(QueryError, match="`seconds` is a number above 0 and up to 1,000,000, and not"):
+        next(graph.stream("RETURN 1 AS one", seconds=float(seconds)))
+
+
+def test_a_query_may_take_very_long() -> None:
+    assert document("query", "RETURN 1 AS one", "--seconds", "1e6") == [{"one": 1}]
+
+
+def test_what_a_query_has_written_is_printed_without_a_folder_for_temporary_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tempfile.TemporaryFile", None)
+    assert document("query", "--write", "CREATE (n:Ghost) RETURN 1 AS one") == [{"one": 1}]
 
 
 def test_a_query_of_many_rows_is_shown_whole() -> None:
