@@ -23,6 +23,7 @@ from memorygraph.sentences import count_of, counted
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+    from memorygraph.graph.bundles import BundleReport
     from memorygraph.graph.elements import Hit
     from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.graph.losses import Losses
@@ -218,7 +219,13 @@ def export_command(
         raise click.UsageError("--output goes with --format bundle; the other formats are printed")
     if output.wants_json() and path is None:
         raise click.UsageError("--json prints the report of --output; an export is printed as it is")
-    with explaining_stop(lambda _: NOTHING_PRINTED), ctx.obj.connect() as graph:
+    left_out: Losses | None = None
+
+    def explain(_: KeyboardInterrupt) -> str:
+        whole = "all of it is printed" if path is None else f"{path} is written"
+        return NOTHING_PRINTED if left_out is None else whole
+
+    with explaining_stop(explain), ctx.obj.connect() as graph:
         left_out = _print_export(graph, form, moment) if path is None else _write_bundle(graph, path)
     if left_out:
         more = "" if form == "bundle" else "; --format bundle has all of a namespace"
@@ -241,15 +248,21 @@ def _print_export(graph: MemoryGraph, form: str, moment: int | datetime | None) 
 
 
 def _write_bundle(graph: MemoryGraph, path: str) -> Losses:
-    stopped = explaining_stop(lambda _: f"what was read by then is in {path}.partial; {AGAIN} to go on")
-    with stopped, output.progress_bar("reading the graph") as bar:
-        _expect_elements(graph, bar)
-        report = graph.export_bundle(path, progress=bar.advance)
-    resumed = f"; {report.resumed_after} lines were written before" if report.resumed_after else ""
-    again = f"; begun again: {report.began_again}" if report.began_again else ""
-    message = f"exported {report.nodes} nodes, {report.relationships} relationships to {path}{resumed}{again}"
-    output.print_done({**report.as_dict(), "errors": []}, message)
-    return report.left_out
+    report: BundleReport | None = None
+
+    def explain(_: KeyboardInterrupt) -> str:
+        read = f"what was read by then is in {path}.partial; {AGAIN} to go on"
+        return read if report is None else f"{path} is written"
+
+    with explaining_stop(explain):
+        with output.progress_bar("reading the graph") as bar:
+            _expect_elements(graph, bar)
+            report = graph.export_bundle(path, progress=bar.advance)
+        resumed = f"; {report.resumed_after} lines were written before" if report.resumed_after else ""
+        again = f"; begun again: {report.began_again}" if report.began_again else ""
+        message = f"exported {report.nodes} nodes, {report.relationships} relationships to {path}{resumed}{again}"
+        output.print_done({**report.as_dict(), "errors": []}, message)
+        return report.left_out
 
 
 def _expect_elements(graph: MemoryGraph, bar: output.Bar) -> None:
@@ -381,7 +394,7 @@ def history_command(graph: MemoryGraph, *, identifier: str) -> None:
     output.print_list(
         graph.history(identifier),
         ("revision", "at", "", "what", "by", "file"),
-        lambda c: (c.revision, format_time(c.at), c.action, difference_of(c), asked_by(c), c.file),
+        lambda c: (c.revision, output.format_time(c.at), c.action, difference_of(c), asked_by(c), c.file),
     )
 
 
@@ -393,7 +406,7 @@ def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
 
     def row(of: Revision) -> tuple[Any, ...]:
         what = f"undo of {of.undoes}" if of.undoes else of.language
-        return of.revision, format_time(of.at), what, counted(of.counts), asked_by(of), of.file
+        return of.revision, output.format_time(of.at), what, counted(of.counts), asked_by(of), of.file
 
     columns = ("revision", "at", "what", "changed", "by", "file")
     output.print_list(graph.revisions(limit), columns, row, if_empty="nothing was ever loaded here")
@@ -442,11 +455,6 @@ def purge_command(graph: MemoryGraph, *, before: int | None, expired: bool, dry_
         click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)
     forgotten = graph.purge(before)
     output.print_done({"forgotten": forgotten}, f"forgotten: {forgotten} former states of nodes and edges")
-
-
-def format_time(at: datetime | None) -> str:
-    """A time in the zone of this machine."""
-    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S") if at else ""
 
 
 def asked_by(of: Change | Revision) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +22,8 @@ from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
@@ -322,8 +325,18 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
         return error_records(error.error)
     if isinstance(error, ScriptError):
         return [problem.as_dict() for problem in error.problems]
-    code = getattr(error, "code", None) or type(error).__name__.removesuffix("Error").lower()
+    code = getattr(error, "code", None) or code_of_kind(type(error).__name__)
     return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
+
+
+def code_of_kind(name: str) -> str:
+    """The code of an error that has no place in a script, by the name of its class.
+
+    >>> code_of_kind("NotFoundError"), code_of_kind("MemoryGraphError")
+    ('not-found', 'memorygraph')
+    """
+    words = name.removesuffix("Error").replace("MemoryGraph", "Memorygraph")
+    return re.sub(r"(?<=.)(?=[A-Z])", "-", words).lower()
 
 
 def say_warnings(warnings: Iterable[Problem]) -> None:
@@ -456,6 +469,11 @@ MAX_LINE_CHARACTERS = 4_000
 """Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
 
 
+def format_time(at: datetime | None) -> str:
+    """A time in the zone of this machine."""
+    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
 def to_cell(value: Any) -> str:
     """A value as a table shows it."""
     import json
@@ -473,7 +491,7 @@ def is_terminal(console: Console) -> bool:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on stdout, of which nothing is cut off: a terminal folds what is too wide, a pipe has long lines.
 
-    Text is shown as it is: nothing in it is markup.
+    Text is shown as it is: nothing in it is markup. In a pipe a line break is a blank.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -484,15 +502,19 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich itself would end the program, with 1
 
+    console = StdoutConsole()
+    is_shown = is_terminal(console)
+
+    def show(cell: str) -> Text:
+        return Text(plain(cell if is_shown else cell.replace("\n", " ")))
+
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        table.add_column(Text(plain(column)), overflow="fold")
+        table.add_column(show(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(plain(to_cell(value))) for value in row))
-    console = StdoutConsole()
+        table.add_row(*(show(to_cell(value)) for value in row))
     # Rich leaves out columns for which there is no room; so wide a table has lines that the terminal breaks.
-    width = max(console.width, COLUMN_CHARACTERS * len(columns)) if is_terminal(console) else MAX_LINE_CHARACTERS
-    console.width = width
+    console.width = max(console.width, COLUMN_CHARACTERS * len(columns)) if is_shown else MAX_LINE_CHARACTERS
     with explaining_full_stdout():
         console.print(table)
 

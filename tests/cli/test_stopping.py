@@ -511,3 +511,22 @@ def test_a_run_that_is_stopped_after_its_end_says_that_it_is_stored(
     [run] = document("runs", "list")
     said = f"stopped: run {run['id']} of {tmp_path}/one.as has ended, and is stored; `runs show {run['id']}` shows it"
     assert (stopped.exit_code, run["status"], said in stopped.stderr) == (130, "done", True), stopped.stderr
+
+
+@pytest.mark.parametrize(("owner", "name"), [(output, "print_done"), (MemoryGraph, "close")], ids=["a", "b"])
+def test_an_export_that_is_stopped_after_its_bundle_is_written_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+) -> None:
+    bundle = tmp_path / "bundle"
+    interrupt_once(monkeypatch, owner, name)
+    stopped = CliRunner().invoke(cli, ["export", "--format", "bundle", "--output", str(bundle)])
+    assert (stopped.exit_code, bundle.exists()) == (130, True)
+    assert stopped.stderr.endswith(f"memorygraph: stopped: {bundle} is written\n")
+
+
+def test_an_export_that_is_stopped_after_it_was_printed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    memorygraph("load", "-", stdin=nodes(0, 1))
+    interrupt_once(monkeypatch, MemoryGraph, "close")
+    stopped = CliRunner().invoke(cli, ["export"])
+    assert (stopped.exit_code, "n0" in stopped.stdout) == (130, True)
+    assert stopped.stderr == "memorygraph: stopped: all of it is printed\n"
