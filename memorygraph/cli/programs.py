@@ -25,7 +25,7 @@ from memorygraph.home import PICTURES
 from memorygraph.json_text import parse_json
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.limits import RunLimits
-from memorygraph.scripts import read_script
+from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
@@ -118,6 +118,8 @@ def run_command(
     this namespace, and files in the folder of the program. The run is kept in the graph, with what each call of a
     model saw and answered. With --trace FILE the trace is written there, also when the run fails.
     """
+    if file == STANDARD_INPUT and not stored:
+        raise click.UsageError("`run` takes the name of a file, whose extension says its language, and not `-`")
     with explaining_stop(partial(explain_stopped_run, file)):
         if stored:
             with settings.connect() as graph:

@@ -448,6 +448,43 @@ def test_strict_refuses_what_the_original_grammar_has_not(tmp_path: Path) -> Non
     assert document("load", path)["nodes_created"] == 1
 
 
+@pytest.mark.parametrize("arguments", [("check", ""), ("load", ""), ("run", "x.as", "--input", "@")])
+def test_an_empty_name_is_that_of_no_file(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    program = _write(tmp_path, "main agent A { main func(input) { return 1 } }", "x.as")
+    [error] = document(*(program if word == "x.as" else word for word in arguments), code=1)["errors"]
+    assert (error["message"], error["code"]) == ("no file is named", "not-found")
+
+
+def test_a_file_without_a_known_extension_is_said_to_need_the_option(tmp_path: Path) -> None:
+    path = _write(tmp_path, "", "world.txt")
+    for command in ("load", "check"):
+        [error] = document(command, path, code=1)["errors"]
+        assert re.match(
+            rf"{re.escape(path)}: no language has the extension `\.txt`; known: .*; name one of them with --language$",
+            error["message"],
+        )
+    assert document("check", path, "--language", "convo", code=0)["errors"] == []
+
+
+def test_a_program_is_not_read_from_standard_input() -> None:
+    finished = memorygraph("run", "-", stdin="main agent A { main func(input) { return 1 } }")
+    assert (finished.returncode, "takes the name of a file" in finished.stderr) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a link needs rights there")
+@pytest.mark.parametrize("command", [("status",), ("show", "a")])
+def test_a_home_that_is_a_link_to_itself_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    home = tmp_path / "home"
+    home.symlink_to(home)
+    monkeypatch.delenv("NEO4J_URI")
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(home))
+    finished = memorygraph(*command)
+    assert (finished.returncode, "MEMORYGRAPH_HOME" in finished.stderr) == (3, True), finished.stderr
+    assert str(home) in finished.stderr
+
+
 def test_several_files_are_several_reports(tmp_path: Path) -> None:
     one = _write(tmp_path, 'Node(node_id="a", name="A", data="");', "one.ctx")
     two = _write(tmp_path, 'Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=1);', "two.ctx")
