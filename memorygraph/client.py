@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from memorygraph.budget import Budget
-from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, RestartNeededError
+from memorygraph.errors import MemoryGraphError, NotFoundError, Problem, QueryError, RestartNeededError
 from memorygraph.graph import bundles, elements, exports
 from memorygraph.graph.aliases import find_merged
 from memorygraph.graph.batches import delete_in_batches, load_batches
@@ -45,6 +45,7 @@ from memorygraph.graph.undo import undo_revision
 from memorygraph.home import chosen_namespace, is_own_home, remove_pages
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram
+from memorygraph.limits import MAX_READ_SECONDS
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
@@ -703,11 +704,13 @@ class MemoryGraph:
     ) -> Generator[dict[str, Any], None, None]:
         """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory.
 
-        Reading all rows may take `seconds`; the rest is as for `query`.
+        Reading all rows may take `seconds`, at most a million of them; the rest is as for `query`.
 
         Raises:
             QueryError: the query is wrong, refused, or took too long.
         """
+        if not 0 < seconds <= MAX_READ_SECONDS:
+            raise QueryError(f"`seconds` is a number above 0 and up to {MAX_READ_SECONDS:,.0f}, and not {seconds}")
         query = Query(cypher, {"namespace": self.namespace, **(parameters or {})})
         self.scope.prepare()
         check_reads_only(self.connection, query)

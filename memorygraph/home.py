@@ -26,9 +26,18 @@ PAGES, PICTURES = "pages", "pictures"
 
 
 def default_home() -> Path:
-    """Return the folder that MEMORYGRAPH_HOME names, else the platform's folder for user data."""
+    """Return the folder that MEMORYGRAPH_HOME names, else the platform's folder for user data.
+
+    Raises:
+        ConnectionError: it is a link that leads back to itself.
+    """
     if named := os.environ.get("MEMORYGRAPH_HOME"):
-        return expand_user(named).resolve()
+        try:
+            return expand_user(named).resolve()
+        except (OSError, RuntimeError) as error:  # the latter up to Python 3.12
+            raise ConnectionError(
+                f"MEMORYGRAPH_HOME names {named}, a link that leads back to itself: name a folder of your own with it"
+            ) from error
     import platformdirs
 
     return platformdirs.user_data_path("memorygraph").resolve()
@@ -111,7 +120,7 @@ def refuse_foreign(path: Path, trusted: Collection[int] = ()) -> None:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return
-    except PermissionError as error:
+    except OSError as error:
         raise ConnectionError(
             f"{path} cannot be looked at: {error.strerror}. Name a folder of your own with MEMORYGRAPH_HOME."
         ) from error

@@ -23,6 +23,7 @@ WORK_PER_LOOK = 1000  # between two looks at the clock
 POLL_S = 0.05
 PARTS_PER_WORK = 10  # of values that are copied, compared or written
 BYTES_PER_PART = 64
+MAX_READ_SECONDS = 1_000_000.0  # of a query: more than a week, and no number that a clock or a protocol cannot hold
 
 Result = TypeVar("Result")
 

@@ -24,6 +24,8 @@ def open_script(path: str | Path) -> Iterator[TextIO]:
 
 
 def _open(path: str | Path) -> BinaryIO:
+    if not str(path):  # which is the folder that one is in, for `Path`
+        raise NotFoundError("no file is named")
     try:
         if str(path) == STANDARD_INPUT:
             return _copy(sys.stdin.buffer)

@@ -12,10 +12,12 @@ from types import ModuleType
 from typing import Any
 
 import click
+from click.shell_completion import add_completion_class
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import SHELLS
 from memorygraph.cli.settings import Settings
-from memorygraph.cli.stopping import NOTHING_DONE, STOPPED_AT_QUESTION, Interrupted, explaining_stop
+from memorygraph.cli.stopping import NOTHING_DONE, STOPPED_AT_QUESTION, STORED_STAYS, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, find_interrupt
 
 # Where each command lives. It is imported only when it is called, so that `--help` stays quick.
@@ -64,6 +66,9 @@ _COMMANDS = {
     "namespaces": ("graph", "list or drop namespaces"),
     "completion": ("completion", "print what completes commands and names in a shell"),
 }
+
+for shell in SHELLS.values():
+    add_completion_class(shell)
 
 
 def import_lasting(name: str) -> ModuleType:
@@ -120,7 +125,7 @@ class _LazyGroup(click.Group):
             failure: MemoryGraphError = stopped(STOPPED_AT_QUESTION)
         except (Exception, KeyboardInterrupt) as error:
             if not isinstance(error, Interrupted) and find_interrupt(error):
-                failure = Interrupted("stopped")
+                failure = Interrupted(f"stopped: {STORED_STAYS}")
             elif isinstance(error, MemoryGraphError):
                 failure = error
             else:

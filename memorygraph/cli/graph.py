@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from datetime import datetime
@@ -13,14 +14,16 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_ids, complete_namespaces
 from memorygraph.cli.forgetting import report_expired
 from memorygraph.cli.settings import Settings, report_from_graph
-from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, explaining_stop
+from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, STORED_STAYS, explaining_stop
 from memorygraph.context.labels import one_line
 from memorygraph.home import namespace_option
 from memorygraph.json_text import parse_json
+from memorygraph.limits import MAX_READ_SECONDS
 from memorygraph.sentences import count_of, counted
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+    from memorygraph.graph.bundles import BundleReport
     from memorygraph.graph.elements import Hit
     from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.graph.losses import Losses
@@ -44,6 +47,17 @@ class Moment(click.ParamType[int | datetime]):
             return datetime.fromisoformat(value)
         except ValueError:
             self.fail(f"{value!r} is neither a revision nor a time such as 2026-01-31T18:00", param, ctx)
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds in a range, which `nan` is in none of."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number that was given."""
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        return seconds
 
 
 at_option = click.option("--at", "moment", type=Moment(), help="As it was at a revision or at a time.")
@@ -71,7 +85,7 @@ def parameter(text: str) -> tuple[str, Any]:
 @click.option("--write", is_flag=True, help="Let the query change the graph.")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Seconds(min=0, min_open=True, max=MAX_READ_SECONDS),
     metavar="N",
     help="How long reading may take.  [default: 30]",
 )
@@ -87,11 +101,29 @@ def query_command(
     if write and seconds is not None:
         raise click.UsageError("--seconds is for reading, and does not go with --write")
     values = dict(map(parameter, parameters))
+    if write:
+        run_writing_query(settings, cypher, values)
+        return
     limit = {} if seconds is None else {"seconds": seconds}
     with settings.connect() as graph:
-        rows = iter(graph.query(cypher, values, write=True)) if write else graph.stream(cypher, values, **limit)
+        rows = graph.stream(cypher, values, **limit)
         if output.wants_json():
             output.print_json_list(rows)
+        else:
+            output.print_rows(rows)
+
+
+def run_writing_query(settings: Settings, cypher: str, values: dict[str, Any]) -> None:
+    """Run Cypher that may change the graph, and show its rows; stopped by Ctrl-C, say whether it has run."""
+    rows: list[dict[str, Any]] | None = None
+
+    def explain(_: KeyboardInterrupt) -> str:
+        return STORED_STAYS if rows is None else "the query has run, and what it wrote is stored"
+
+    with explaining_stop(explain), settings.connect() as graph:
+        rows = graph.query(cypher, values, write=True)
+        if output.wants_json():
+            output.print_json(rows)
         else:
             output.print_rows(rows)
 
@@ -187,7 +219,13 @@ def export_command(
         raise click.UsageError("--output goes with --format bundle; the other formats are printed")
     if output.wants_json() and path is None:
         raise click.UsageError("--json prints the report of --output; an export is printed as it is")
-    with explaining_stop(lambda _: NOTHING_PRINTED), ctx.obj.connect() as graph:
+    left_out: Losses | None = None
+
+    def explain(_: KeyboardInterrupt) -> str:
+        whole = "all of it is printed" if path is None else f"{path} is written"
+        return NOTHING_PRINTED if left_out is None else whole
+
+    with explaining_stop(explain), ctx.obj.connect() as graph:
         left_out = _print_export(graph, form, moment) if path is None else _write_bundle(graph, path)
     if left_out:
         more = "" if form == "bundle" else "; --format bundle has all of a namespace"
@@ -210,15 +248,21 @@ def _print_export(graph: MemoryGraph, form: str, moment: int | datetime | None) 
 
 
 def _write_bundle(graph: MemoryGraph, path: str) -> Losses:
-    stopped = explaining_stop(lambda _: f"what was read by then is in {path}.partial; {AGAIN} to go on")
-    with stopped, output.progress_bar("reading the graph") as bar:
-        _expect_elements(graph, bar)
-        report = graph.export_bundle(path, progress=bar.advance)
-    resumed = f"; {report.resumed_after} lines were written before" if report.resumed_after else ""
-    again = f"; begun again: {report.began_again}" if report.began_again else ""
-    message = f"exported {report.nodes} nodes, {report.relationships} relationships to {path}{resumed}{again}"
-    output.print_done({**report.as_dict(), "errors": []}, message)
-    return report.left_out
+    report: BundleReport | None = None
+
+    def explain(_: KeyboardInterrupt) -> str:
+        read = f"what was read by then is in {path}.partial; {AGAIN} to go on"
+        return read if report is None else f"{path} is written"
+
+    with explaining_stop(explain):
+        with output.progress_bar("reading the graph") as bar:
+            _expect_elements(graph, bar)
+            report = graph.export_bundle(path, progress=bar.advance)
+        resumed = f"; {report.resumed_after} lines were written before" if report.resumed_after else ""
+        again = f"; begun again: {report.began_again}" if report.began_again else ""
+        message = f"exported {report.nodes} nodes, {report.relationships} relationships to {path}{resumed}{again}"
+        output.print_done({**report.as_dict(), "errors": []}, message)
+        return report.left_out
 
 
 def _expect_elements(graph: MemoryGraph, bar: output.Bar) -> None:
@@ -350,7 +394,7 @@ def history_command(graph: MemoryGraph, *, identifier: str) -> None:
     output.print_list(
         graph.history(identifier),
         ("revision", "at", "", "what", "by", "file"),
-        lambda c: (c.revision, format_time(c.at), c.action, difference_of(c), asked_by(c), c.file),
+        lambda c: (c.revision, output.format_time(c.at), c.action, difference_of(c), asked_by(c), c.file),
     )
 
 
@@ -362,7 +406,7 @@ def revisions_command(graph: MemoryGraph, *, limit: int) -> None:
 
     def row(of: Revision) -> tuple[Any, ...]:
         what = f"undo of {of.undoes}" if of.undoes else of.language
-        return of.revision, format_time(of.at), what, counted(of.counts), asked_by(of), of.file
+        return of.revision, output.format_time(of.at), what, counted(of.counts), asked_by(of), of.file
 
     columns = ("revision", "at", "what", "changed", "by", "file")
     output.print_list(graph.revisions(limit), columns, row, if_empty="nothing was ever loaded here")
@@ -411,11 +455,6 @@ def purge_command(graph: MemoryGraph, *, before: int | None, expired: bool, dry_
         click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)
     forgotten = graph.purge(before)
     output.print_done({"forgotten": forgotten}, f"forgotten: {forgotten} former states of nodes and edges")
-
-
-def format_time(at: datetime | None) -> str:
-    """A time in the zone of this machine."""
-    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S") if at else ""
 
 
 def asked_by(of: Change | Revision) -> str:

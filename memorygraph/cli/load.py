@@ -16,7 +16,7 @@ from memorygraph.cli.completion import complete_files
 from memorygraph.cli.server import embedded_server
 from memorygraph.cli.settings import Settings, combine
 from memorygraph.cli.stopping import AGAIN, Interrupted, explaining_stop, is_stored, newest_revision
-from memorygraph.errors import ConnectionError, MemoryGraphError, Problem, ScriptError, TooLargeError
+from memorygraph.errors import ConnectionError, MemoryGraphError, NotFoundError, Problem, ScriptError, TooLargeError
 from memorygraph.home import namespace_option
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.scripts import STANDARD_INPUT, read_script
@@ -287,7 +287,10 @@ def resolve_file_imports(script: Script, file: str, import_folder: Path | None) 
 
 def language_name(file: str, language: str | None) -> str:
     """The name of a file's language: as given, or by its extension; standard input is ContextScript."""
-    return language_of(None if file == STANDARD_INPUT else file, language).name
+    try:
+        return language_of(None if file == STANDARD_INPUT else file, language).name
+    except NotFoundError as error:
+        raise NotFoundError(f"{file}: {error}; name one of them with --language") from error
 
 
 def print_queries(queries: list[Query]) -> None:

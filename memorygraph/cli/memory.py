@@ -223,7 +223,8 @@ def chat_command(graph: MemoryGraph, *, conversation: str, **options: Any) -> No
     """Talk with a model that recalls what the memory holds, and remembers what you say; `:help` says how.
 
     Each line is a message, also from a pipe. The conversation is kept, and goes on where it was left.
-    With --json a list of all turns is printed at the end.
+    With --json a list of all turns is printed at the end; if the model fails in a pipe, they are `turns` of an object
+    that has `errors`, too.
     """
     talk = graph.chat(conversation, **options)
     output.say(f"conversation {conversation}; :help says how, :quit ends")
@@ -232,6 +233,12 @@ def chat_command(graph: MemoryGraph, *, conversation: str, **options: Any) -> No
         hold_conversation(graph, talk, turns)
     except KeyboardInterrupt:
         output.say("\nstopped")
+    except MemoryGraphError as error:
+        if not output.wants_json():
+            raise
+        output.say_error(error)
+        output.print_json({"turns": [turn.as_dict() for turn in turns], "errors": output.error_records(error)})
+        raise click.exceptions.Exit(error.exit_code) from error
     if output.wants_json():
         output.print_json([turn.as_dict() for turn in turns])
 
@@ -276,13 +283,10 @@ def apply_proposal(graph: MemoryGraph, proposed: str) -> None:
 
 def read_line() -> str | None:
     """Read a line; None at the end."""
-    try:
-        line: str = click.prompt("you", prompt_suffix="> ", default="", show_default=False, err=True)
-    except click.Abort:
+    line = output.prompt_line("you")
+    if line is None:
         output.say("")
         return None
-    except UnicodeDecodeError as error:
-        raise MemoryGraphError(f"what is typed is not {error.encoding.upper()}: {error.reason}") from error
     line = line.strip()
     return None if line == ":quit" else line
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,12 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, Interrupted, explaining_stop
+from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, STORED_STAYS, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
 from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
@@ -114,9 +117,13 @@ def print_list(
         say(if_empty)
 
 
+SHOWN = "\n\t\u200c\u200d"
+"""Characters that Python calls not printable, and no terminal obeys: Persian, Hindi and emoji need the two joiners."""
+
+
 def plain(text: str) -> str:
     """A text without what a terminal would obey."""
-    return "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+    return "".join(c if c.isprintable() or c in SHOWN else " " for c in text)
 
 
 def is_unicode() -> bool:
@@ -173,7 +180,7 @@ def explaining_full_stdout() -> AbstractContextManager[None]:
 
     def explain(reason: str) -> str:
         stop_printing()
-        return f"what is printed cannot be written to stdout: {reason}; what was stored by then stays"
+        return f"what is printed cannot be written to stdout: {reason}; {STORED_STAYS}"
 
     return explaining_no_room(explain)
 
@@ -192,6 +199,17 @@ def say(message: str) -> None:
         click.echo(plain(message), err=True)
     except OSError:  # nobody reads it, its disk is full, its terminal is gone
         stop_saying()
+
+
+def prompt_line(prompt: str) -> str | None:
+    """Read a line, also from a pipe, after a prompt on stderr; None at the end."""
+    try:
+        line: str = click.prompt(prompt, prompt_suffix="> ", default="", show_default=False, err=True)
+    except click.Abort:
+        return None
+    except UnicodeDecodeError as error:
+        raise MemoryGraphError(f"what is typed is not {error.encoding.upper()}: {error.reason}") from error
+    return line
 
 
 def is_unread() -> bool:
@@ -307,8 +325,18 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
         return error_records(error.error)
     if isinstance(error, ScriptError):
         return [problem.as_dict() for problem in error.problems]
-    code = getattr(error, "code", None) or type(error).__name__.removesuffix("Error").lower()
+    code = getattr(error, "code", None) or code_of_kind(type(error).__name__)
     return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
+
+
+def code_of_kind(name: str) -> str:
+    """The code of an error that has no place in a script, by the name of its class.
+
+    >>> code_of_kind("NotFoundError"), code_of_kind("MemoryGraphError")
+    ('not-found', 'memorygraph')
+    """
+    words = name.removesuffix("Error").replace("MemoryGraph", "Memorygraph")
+    return re.sub(r"(?<=.)(?=[A-Z])", "-", words).lower()
 
 
 def say_warnings(warnings: Iterable[Problem]) -> None:
@@ -441,6 +469,11 @@ MAX_LINE_CHARACTERS = 4_000
 """Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
 
 
+def format_time(at: datetime | None) -> str:
+    """A time in the zone of this machine."""
+    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S") if at else ""
+
+
 def to_cell(value: Any) -> str:
     """A value as a table shows it."""
     import json
@@ -458,7 +491,7 @@ def is_terminal(console: Console) -> bool:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """A table on stdout, of which nothing is cut off: a terminal folds what is too wide, a pipe has long lines.
 
-    Text is shown as it is: nothing in it is markup.
+    Text is shown as it is: nothing in it is markup. In a pipe a line break is a blank.
     """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -469,15 +502,19 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich itself would end the program, with 1
 
+    console = StdoutConsole()
+    is_shown = is_terminal(console)
+
+    def show(cell: str) -> Text:
+        return Text(plain(cell if is_shown else cell.replace("\n", " ")))
+
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        table.add_column(Text(plain(column)), overflow="fold")
+        table.add_column(show(column), overflow="fold")
     for row in rows:
-        table.add_row(*(Text(plain(to_cell(value))) for value in row))
-    console = StdoutConsole()
+        table.add_row(*(show(to_cell(value)) for value in row))
     # Rich leaves out columns for which there is no room; so wide a table has lines that the terminal breaks.
-    width = max(console.width, COLUMN_CHARACTERS * len(columns)) if is_terminal(console) else MAX_LINE_CHARACTERS
-    console.width = width
+    console.width = max(console.width, COLUMN_CHARACTERS * len(columns)) if is_shown else MAX_LINE_CHARACTERS
     with explaining_full_stdout():
         console.print(table)
 

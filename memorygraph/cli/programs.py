@@ -25,13 +25,14 @@ from memorygraph.home import PICTURES
 from memorygraph.json_text import parse_json
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
 from memorygraph.limits import RunLimits
-from memorygraph.scripts import read_script
+from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
     from memorygraph.languages.agentscript.syntax import Field
     from memorygraph.runtime.agentscript.session import Session
+    from memorygraph.runtime.runs import RunResult
 
 model_option = click.option("--model", metavar="NAME", help="Ask this model in place of those that the program names.")
 mock_option = click.option("--mock", is_flag=True, help="Ask no model: every answer is the smallest of its shape.")
@@ -117,6 +118,8 @@ def run_command(
     this namespace, and files in the folder of the program. The run is kept in the graph, with what each call of a
     model saw and answered. With --trace FILE the trace is written there, also when the run fails.
     """
+    if file == STANDARD_INPUT and not stored:
+        raise click.UsageError("`run` takes the name of a file, whose extension says its language, and not `-`")
     with explaining_stop(partial(explain_stopped_run, file)):
         if stored:
             with settings.connect() as graph:
@@ -138,32 +141,47 @@ def run_command(
     ask = ask_for_field if for_people and sys.stdin.isatty() else None
     # A program finds its files beside it, and a stored one finds none.
     program_folder = TemporaryDirectory() if stored else nullcontext(Path(file).parent)
-    with (
-        explaining_stop(partial(explain_stopped_run, file)),
-        TraceOutput(trace, shown=language.shows_steps and for_people and not quiet) as events,
-        settings.connect() as graph,
-        program_folder as folder,
-        ending_on_sigterm(),
-    ):
-        result = graph.run(
-            program, input=value, folder=folder, listener=events.listen, ask=ask, limits=limits, **options
-        )
-    if not for_people:
-        shown = {"file": events.file} if events.file else result.trace
-        output.print_json({**result.as_dict(), "trace": shown, "errors": []})
-        return
-    output.print_text(result.value if isinstance(result.value, str) else output.to_json(result.value, indent=2))
-    if result.summary is not None:
-        output.print_text(f"\n{result.summary}")
-    if not quiet:
-        steps = count_of(len(result.steps), language.step_noun)
-        output.say(f"{steps}; run {result.run}, conversation {result.conversation}")
+    result: RunResult | None = None
+    with explaining_stop(lambda stop: explain_stopped_run(file, stop, result)):
+        with (
+            settings.connect() as graph,
+            # A file that is there is emptied now: before Neo4j is reached it is still the trace of another run.
+            TraceOutput(trace, shown=language.shows_steps and for_people and not quiet) as events,
+            program_folder as folder,
+            ending_on_sigterm(),
+        ):
+            result = graph.run(
+                program, input=value, folder=folder, listener=events.listen, ask=ask, limits=limits, **options
+            )
+            unwritten = events.write()
+        print_run(result, events.file, unwritten, steps=None if quiet else language.step_noun)
 
 
-def explain_stopped_run(file: str, stop: KeyboardInterrupt) -> str:
-    """What of a run is stored, and how to go on."""
+def print_run(result: RunResult, trace: str | None, unwritten: MemoryGraphError | None, steps: str | None) -> None:
+    """Print what a run gave, and end with 1 where its trace could not be written; `steps` is what they are called."""
+    failure = MemoryGraphError(f"run {result.run} is stored, and {unwritten}") if unwritten else None
+    if output.wants_json():
+        shown = {"file": trace} if trace and not failure else result.trace
+        errors = output.error_records(failure) if failure else []
+        output.print_json({**result.as_dict(), "trace": shown, "errors": errors})
+    else:
+        output.print_text(result.value if isinstance(result.value, str) else output.to_json(result.value, indent=2))
+        if result.summary is not None:
+            output.print_text(f"\n{result.summary}")
+        if steps is not None:
+            count = count_of(len(result.steps), steps)
+            output.say(f"{count}; run {result.run}, conversation {result.conversation}")
+    if failure:
+        output.say_error(failure)
+        raise click.exceptions.Exit(failure.exit_code)
+
+
+def explain_stopped_run(file: str, stop: KeyboardInterrupt, result: RunResult | None = None) -> str:
+    """What of a run is stored, and how to go on; with its result, if it has ended."""
     from memorygraph.runtime.runs import RunInterrupted
 
+    if result is not None:
+        return f"run {result.run} of {file} has ended, and is stored; `runs show {result.run}` shows it"
     if not isinstance(stop, RunInterrupted):
         return f"the run of {file} had not begun, and nothing is stored; {AGAIN}"
     noun = "node" if stop.resumable else "generation"
@@ -225,11 +243,8 @@ def prompt_entry() -> str | None:
     """
     lines: list[str] = []
     while True:
-        try:
-            line = click.prompt("…" if lines else "as", prompt_suffix="> ", default="", show_default=False, err=True)
-        except click.Abort:
-            return None
-        if line.strip() == ":quit":
+        line = output.prompt_line("…" if lines else "as")
+        if line is None or line.strip() == ":quit":
             return None
         lines.append(line)
         text = "\n".join(lines)

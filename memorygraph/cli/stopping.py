@@ -18,6 +18,7 @@ STOPPED_AT_QUESTION = f"stopped at a question: nothing was done, and nothing has
 NOTHING_DONE = f"nothing was done, and nothing has changed; {AGAIN}"
 MAX_NEWER_LOADS = 100  # those of other writers, while a command stored something
 NOTHING_PRINTED = f"nothing was printed, and nothing has changed; {AGAIN}"
+STORED_STAYS = "what was stored by then stays"  # of a change that was under way nobody knows whether it was committed
 
 
 class Interrupted(MemoryGraphError):  # noqa: N818 - the name says it

@@ -75,7 +75,7 @@ def shorten_value(value: Any) -> str:
 def write_on_a_line(value: Any) -> str:
     """A value on one line."""
     text = value if isinstance(value, str) else output.to_json(value)
-    return "".join(c if c.isprintable() else " " for c in " ".join(text.split()))
+    return output.plain(" ".join(text.split()))
 
 
 def print_event(event: Event, depth: int) -> None:
@@ -103,11 +103,20 @@ class TraceOutput:
             self._opened = Path(self.file).open("w", encoding="utf-8", errors="backslashreplace") if self.file else None
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Write the file, also of a run that failed."""
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Write the file of a run that failed; where it takes no more, that is said beside the error."""
+        if error is not None and (unwritten := self.write()):
+            output.say_error(unwritten)
+
+    def write(self) -> MemoryGraphError | None:
+        """Write the file, and return why it could not be written."""
         if self._opened:
-            with self._explaining(), self._opened as file:
-                file.write(output.to_json(self._events, indent=2) + "\n")
+            try:
+                with self._explaining(), self._opened as file:
+                    file.write(output.to_json(self._events, indent=2) + "\n")
+            except MemoryGraphError as error:
+                return error
+        return None
 
     @contextmanager
     def _explaining(self) -> Iterator[None]:

@@ -18,11 +18,11 @@ from typing import Any
 
 import click
 import pytest
-from click.shell_completion import ShellComplete
+from click.shell_completion import ShellComplete, get_completion_class
 from click.testing import CliRunner
 
-from memorygraph import AsyncMemoryGraph, MemoryGraph
-from memorygraph.cli import cli
+from memorygraph import AsyncMemoryGraph, MemoryGraph, QueryError
+from memorygraph.cli import cli, output
 from memorygraph.cli.completion import VARIABLE
 from memorygraph.cli.graph import parameter
 from memorygraph.cli.output import print_table
@@ -405,6 +405,24 @@ def test_a_query_that_fails_midway_prints_no_half_a_document() -> None:
     assert "/ by zero" in error["message"]
 
 
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1", "0", "1e300"])
+def test_a_query_takes_a_number_of_seconds_that_a_clock_knows(graph: MemoryGraph, seconds: str) -> None:
+    assert memorygraph("query", "RETURN 1 AS one", f"--seconds={seconds}").returncode == 2
+    with pytest.raises(QueryError, match="`seconds` is a number above 0 and up to 1,000,000, and not"):
+        next(graph.stream("RETURN 1 AS one", seconds=float(seconds)))
+
+
+def test_a_query_may_take_very_long() -> None:
+    assert document("query", "RETURN 1 AS one", "--seconds", "1e6") == [{"one": 1}]
+
+
+def test_what_a_query_has_written_is_printed_without_a_folder_for_temporary_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tempfile.TemporaryFile", None)
+    assert document("query", "--write", "CREATE (n:Ghost) RETURN 1 AS one") == [{"one": 1}]
+
+
 def test_a_query_of_many_rows_is_shown_whole() -> None:
     shown = memorygraph("query", "UNWIND range(1, 2500) AS n RETURN 'row' + n AS name").stdout
     assert re.findall(r"row\d+", shown) == [f"row{n}" for n in range(1, 2501)]
@@ -430,20 +448,84 @@ def test_strict_refuses_what_the_original_grammar_has_not(tmp_path: Path) -> Non
     assert document("load", path)["nodes_created"] == 1
 
 
+@pytest.mark.parametrize("arguments", [("check", ""), ("load", ""), ("run", "x.as", "--input", "@")])
+def test_an_empty_name_is_that_of_no_file(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    program = _write(tmp_path, "main agent A { main func(input) { return 1 } }", "x.as")
+    [error] = document(*(program if word == "x.as" else word for word in arguments), code=1)["errors"]
+    assert (error["message"], error["code"]) == ("no file is named", "not-found")
+
+
+def test_a_file_without_a_known_extension_is_said_to_need_the_option(tmp_path: Path) -> None:
+    path = _write(tmp_path, "", "world.txt")
+    for command in ("load", "check"):
+        [error] = document(command, path, code=1)["errors"]
+        assert re.match(
+            rf"{re.escape(path)}: no language has the extension `\.txt`; known: .*; name one of them with --language$",
+            error["message"],
+        )
+    assert document("check", path, "--language", "convo", code=0)["errors"] == []
+
+
+def test_a_program_is_not_read_from_standard_input() -> None:
+    finished = memorygraph("run", "-", stdin="main agent A { main func(input) { return 1 } }")
+    assert (finished.returncode, "takes the name of a file" in finished.stderr) == (2, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a link needs rights there")
+@pytest.mark.parametrize("command", [("status",), ("show", "a")])
+def test_a_home_that_is_a_link_to_itself_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    home = tmp_path / "home"
+    home.symlink_to(home)
+    monkeypatch.delenv("NEO4J_URI")
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(home))
+    finished = memorygraph(*command)
+    assert (finished.returncode, "MEMORYGRAPH_HOME" in finished.stderr) == (3, True), finished.stderr
+    assert str(home) in finished.stderr
+
+
 def test_several_files_are_several_reports(tmp_path: Path) -> None:
     one = _write(tmp_path, 'Node(node_id="a", name="A", data="");', "one.ctx")
     two = _write(tmp_path, 'Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=1);', "two.ctx")
     assert [report["edges_created"] for report in document("load", one, two)] == [0, 1]
 
 
-def test_completion_of_bash_offers_the_commands() -> None:
-    asked = 'eval "$(memorygraph completion bash)"; COMP_WORDS=(memorygraph mess); COMP_CWORD=1; '
-    command = asked + "_memorygraph_completion memorygraph mess memorygraph; echo ${COMPREPLY[@]}"
+KSHA = "\u0915\u094d\u200d\u0937"  # letters of Hindi, which a joiner joins
+
+
+def complete_in_bash(folder: Path, *words: str) -> list[str]:
+    """The arguments that bash makes of the words which it is offered after these, as if all were in its line."""
+    command = (
+        'eval "$(memorygraph completion bash)"; COMP_WORDS=(memorygraph "$@"); COMP_CWORD=$#; '
+        r"""_memorygraph_completion memorygraph "" ""; eval "printf '%s\0' ${COMPREPLY[@]}" """
+    )
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True
+        ["bash", "-c", command, "bash", *words],
+        env={**os.environ, "PATH": path},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    assert done.stdout.split() == ["messages"]
+    assert done.stderr == ""
+    return done.stdout.split("\0")[:-1]
+
+
+def test_completion_of_bash_offers_the_commands(tmp_path: Path) -> None:
+    assert complete_in_bash(tmp_path, "mess") == ["messages"]
+
+
+def test_completion_of_bash_writes_a_name_as_one_argument_of_which_nothing_is_executed(
+    graph: MemoryGraph, tmp_path: Path
+) -> None:
+    hostile = ["x$(touch PWNED)", "x`touch PWNED`", "x;touch PWNED", "x\nplain,$(touch PWNED)", "it's", "*", "~", "a,"]
+    for name in ("two  words", "caf\xe9", KSHA, "--yes", *hostile):
+        graph.messages(name).append({"role": "user", "content": "hello"})
+    found = complete_in_bash(tmp_path, "--namespace", graph.namespace, "messages", "show", "")
+    assert (sorted(found), list(tmp_path.iterdir())) == (["caf\xe9", "two  words", KSHA], [])
+    assert complete_in_bash(tmp_path, "--namespace", graph.namespace, "messages", "show", r"two\ ") == ["two  words"]
 
 
 def offered(*words: str) -> list[str]:
@@ -490,8 +572,35 @@ def test_completion_neither_starts_a_server_nor_says_that_there_is_none(
     assert offered("show", "te") == []
     monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
     assert offered("show", "te") == []
+    monkeypatch.setenv("NEO4J_URI", "bolt+ssc://127.0.0.1:1")
+    assert offered("show", "te") == []
     assert capfd.readouterr() == ("", "")
     assert not (tmp_path / "home").exists()
+
+
+def test_completion_writes_no_warning_into_the_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def warn_and_find(*_: object) -> list[str]:
+        output.say("warning: something is wrong")
+        return ["tea"]
+
+    monkeypatch.setattr(MemoryGraph, "ids", warn_and_find)
+    assert offered("show", "te") == ["tea"]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("shell", "expected"), [("zsh", ["a,b", "two words"]), ("fish", ["two words"])])
+def test_completion_leaves_out_what_a_shell_would_not_write_as_it_is(
+    graph: MemoryGraph, shell: str, expected: list[str]
+) -> None:
+    for name in ("a,b", "two words", "-x", "line\nbreak"):
+        graph.messages(name).append({"role": "user", "content": "hello"})
+    of_shell = get_completion_class(shell)
+    assert of_shell is not None
+    asked = ["--namespace", graph.namespace, "messages", "show"]
+    found = of_shell(cli, {}, "memorygraph", VARIABLE).get_completions(asked, "")
+    assert [item.value for item in found] == expected
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

@@ -21,7 +21,7 @@ def test_history_says_who_changed_what_and_when() -> None:
     assert (changed["revision"], changed["after"]["name"], changed["file"]) == (2, "Anna", "<stdin>")
     assert datetime.fromisoformat(created["at"]) <= datetime.fromisoformat(changed["at"]) <= datetime.now(UTC)
     assert "name: A → Anna" in memorygraph("history", "a").stdout
-    assert document("history", "nobody", code=1)["errors"][0]["code"] == "notfound"
+    assert document("history", "nobody", code=1)["errors"][0]["code"] == "not-found"
 
 
 def test_undo_takes_a_revision_back_and_says_what_it_did() -> None:
@@ -41,7 +41,7 @@ def test_an_undo_that_would_take_more_along_is_refused() -> None:
     [error] = document("undo", "1", code=1)["errors"]
     assert error["code"] == "conflict"
     assert "node `b` was deleted by revision 2" in error["message"]
-    assert document("undo", "7", code=1)["errors"][0]["code"] == "notfound"
+    assert document("undo", "7", code=1)["errors"][0]["code"] == "not-found"
     assert memorygraph("undo", "x").returncode == 2
 
 
@@ -54,7 +54,7 @@ def test_what_was_is_shown_and_exported_as_of_a_revision_or_a_time() -> None:
     later = datetime.now(UTC) + timedelta(minutes=1)
     assert memorygraph("export", "--at", later.isoformat()).stdout == memorygraph("export").stdout != exported
     assert memorygraph("export", "--at", "2001-02-03").stdout == ""
-    assert document("show", "b", "--at", "2", code=1)["errors"][0]["code"] == "notfound"
+    assert document("show", "b", "--at", "2", code=1)["errors"][0]["code"] == "not-found"
     assert memorygraph("export", "--at", "9").returncode == 1
     assert memorygraph("export", "--at", "soon").returncode == 2
     for form in ("bundle", "server-memory"):
@@ -69,5 +69,5 @@ def test_purge_asks_and_then_forgets() -> None:
     assert memorygraph("purge", stdin="n\n").returncode == 1
     assert len(document("history", "b")) == 2
     assert document("purge", "--yes") == {"forgotten": 1}
-    assert document("history", "b", code=1)["errors"][0]["code"] == "notfound"
-    assert document("show", "b", "--at", "1", code=1)["errors"][0]["code"] == "notfound"
+    assert document("history", "b", code=1)["errors"][0]["code"] == "not-found"
+    assert document("show", "b", "--at", "1", code=1)["errors"][0]["code"] == "not-found"

@@ -14,8 +14,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from unittest.mock import ANY
 
 import click
 import pytest
@@ -27,9 +28,11 @@ from memorygraph.cli.forgetting import show_time
 from memorygraph.cli.output import (
     FIRST_CHARACTERS,
     PIECE_WRITES,
+    error_records,
     escape_unknown_characters,
     is_piped,
     json_option,
+    plain,
     print_in_utf_8,
     print_json,
     print_json_list,
@@ -39,9 +42,12 @@ from memorygraph.cli.output import (
     whole_output,
 )
 from memorygraph.cli.server import BarWhenNeeded
+from memorygraph.cli.trace import shorten_value
 from memorygraph.compiler import contextscript
+from memorygraph.errors import DatabaseUnavailableError, NotFoundError
 from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.schema import take_turn
+from memorygraph.limits import LimitExceeded
 from memorygraph.runtime.depth import CallStack
 from memorygraph.scripts import open_script
 from tests.cli.test_commands import ANSI
@@ -141,6 +147,38 @@ def test_headings_and_cells_of_a_table_are_shown_as_they_are(text: str, capsys: 
     print_table((text, "other"), [(text, 1)])
     heading, _, row = capsys.readouterr().out.splitlines()
     assert (heading.split("  ")[0].strip(), row.split("  ")[0].strip()) == (text, text)
+
+
+@pytest.mark.parametrize("text", ["\u0915\u094d\u200d\u0937", "\u0645\u06cc\u200c\u062e", "👩\u200d🚀"])
+def test_joiners_of_letters_and_emoji_are_shown_and_what_turns_the_direction_of_writing_is_not(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plain(f"{text}\u202e\u2066\x1b") == f"{text}   "
+    print_table((text,), [(shorten_value(text),)])
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()[::2]] == [text, text]
+
+
+def test_in_a_pipe_each_row_of_a_table_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("a\nb", "c"), [("one\ntwo", ["x\ny"]), ("three", 4)])
+    assert [re.split("  +", line.strip()) for line in capsys.readouterr().out.splitlines()] == [
+        ["a b", "c"],
+        [ANY],
+        ["one two", '["x\\ny"]'],
+        ["three", "4"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (MemoryGraphError("x"), "memorygraph"),
+        (NotFoundError("x"), "not-found"),
+        (DatabaseUnavailableError("x"), "database-unavailable"),
+        (LimitExceeded("x", "too-much-time"), "too-much-time"),
+    ],
+)
+def test_an_error_without_a_place_has_the_code_of_its_kind(error: MemoryGraphError, code: str) -> None:
+    assert [record["code"] for record in error_records(error)] == [code]
 
 
 def test_forced_colours_change_nothing_else_of_what_goes_into_a_pipe(
@@ -332,13 +370,37 @@ def test_an_export_is_utf_8_whatever_the_encoding_of_the_terminal() -> None:
     assert printed.getvalue().decode() == "é … 🐈"
 
 
+@contextmanager
+def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The zone of this process is that of Tokyo."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.skipif(sys.platform == "win32", reason="the zone of a process cannot be changed there")
+def test_runs_and_loads_are_listed_with_their_times_in_the_zone_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "one.as"
+    program.write_text("main agent A { main func(input) { return 1 } }")
+    for command in ("load", "run"):
+        CliRunner().invoke(cli, [command, str(program)])
+    [run] = json.loads(CliRunner().invoke(cli, ["runs", "list", "--json"]).stdout)
+    [load] = json.loads(CliRunner().invoke(cli, ["revisions", "--json"]).stdout)
+    with in_tokyo(monkeypatch):
+        for listing, at in ((["runs", "list"], run["at"]), (["revisions"], load["at"])):
+            there = datetime.fromisoformat(at).astimezone(timezone(timedelta(hours=9)))
+            assert there.strftime("%Y-%m-%d %H:%M:%S  ") in CliRunner().invoke(cli, listing).stdout
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the zone of a process cannot be changed there")
 def test_a_time_that_this_zone_has_not_is_shown_in_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    shown = [show_time(at) for at in (None, datetime(2026, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC))]
-    monkeypatch.undo()
-    time.tzset()
+    with in_tokyo(monkeypatch):
+        shown = [show_time(at) for at in (None, datetime(2026, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC))]
     assert shown == ["never", "2026-01-01 09:00:00+09:00", "9999-12-31 23:59:59+00:00"]
 
 

@@ -143,6 +143,13 @@ def test_a_chat_as_json(endpoint: Endpoint) -> None:
     assert (second["answer"], second["report"], second["program"]) == ("Yes.", None, "")
 
 
+def test_a_chat_from_a_pipe_whose_model_fails_prints_the_turns_before_that(endpoint: Endpoint) -> None:
+    with endpoint(fenced(ADA, "Hello."), Failure(400, "no")):
+        printed = document("chat", stdin="I am Ada.\nStill?\nNever said\n", code=4)
+    assert [(turn["answer"], turn["report"]["nodes_created"]) for turn in printed["turns"]] == [("Hello.", 1)]
+    assert [error["code"] for error in printed["errors"]] == ["model"]
+
+
 def test_a_chat_without_a_good_program_says_why(endpoint: Endpoint) -> None:
     with endpoint(fenced("Node(", "Hello."), fenced("Node(")):
         finished = memorygraph("chat", "--attempts", "2", stdin="I am Ada.\n:quit\nnever said\n")

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from click.testing import CliRunner
 
+from memorygraph.cli import cli
 from memorygraph.runtime.agentscript.session import Session
 from memorygraph.scripted.replies import Failure, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -113,6 +115,32 @@ def test_a_trace_that_cannot_be_written_is_said_before_the_run(script: str, tmp_
         assert model.requests == []
     assert (finished.returncode, finished.stdout) == (1, "")
     assert "the trace cannot be written" in finished.stderr
+
+
+def test_a_run_that_does_not_begin_leaves_the_trace_of_another(
+    script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = tmp_path / "trace.json"
+    trace.write_text("of another run")
+    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
+    assert memorygraph("run", script, *INPUT, "--mock", "--trace", str(trace)).returncode == 3
+    assert trace.read_text() == "of another run"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_the_value_of_a_run_is_printed_also_where_its_trace_finds_a_full_disk(script: str) -> None:
+    arguments = ("run", script, *INPUT, "--mock", "--trace", "/dev/full")
+    finished = memorygraph(*arguments)
+    [newest] = document("runs", "list", "--limit", "1")
+    unwritten = f"run {newest['id']} is stored, and the trace cannot be written to /dev/full: No space left on device"
+    assert (finished.returncode, json.loads(finished.stdout)) == (1, {"text": ""})
+    assert finished.stderr.endswith(f"memorygraph: {unwritten}\n")
+    printed = document(*arguments, code=1)
+    assert (printed["value"], [event["kind"] for event in printed["trace"]]) == ({"text": ""}, ["use", "generate"])
+    assert f"run {printed['run']} is stored, and the trace" in printed["errors"][0]["message"]
+    failed = memorygraph("run", script, "--mock", "--trace", "/dev/full")
+    assert "memorygraph: the trace cannot be written to /dev/full" in failed.stderr
+    assert "the input has no `question`" in failed.stderr
 
 
 def test_a_pretty_trace_is_shown_as_it_happens(script: str, endpoint: Endpoint) -> None:
@@ -284,6 +312,12 @@ def test_an_entry_whose_source_fails_in_a_later_one_is_shown_where_it_stands() -
     finished = memorygraph("repl", "--mock", stdin=typed)
     shown = "<session>:1:5: the object has no field `answer`; it has `question`\n    use seen.answer\n        ^^^"
     assert shown in finished.stderr
+
+
+def test_what_is_typed_into_a_session_in_another_encoding_is_said() -> None:
+    result = CliRunner().invoke(cli, ["repl", "--mock"], input='"Zoë"\n'.encode("latin-1"))
+    assert result.exit_code == 1
+    assert "memorygraph: what is typed is not UTF-8: " in result.stderr
 
 
 def test_a_session_is_kept_as_a_run() -> None:

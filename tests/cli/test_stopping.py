@@ -21,6 +21,7 @@ from click.testing import CliRunner
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli, output
+from memorygraph.cli.trace import TraceOutput
 from memorygraph.errors import ConnectionError, find_interrupt
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
@@ -458,3 +459,74 @@ def test_an_error_that_is_its_own_cause_is_no_interrupt() -> None:
     error = ValueError("of itself")
     error.__cause__ = error
     assert find_interrupt(error) is None
+
+
+def interrupt_once(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:
+    """Have a function, when it is called first, do its work and then be stopped by Ctrl-C."""
+    work = getattr(owner, name)
+
+    def work_and_stop(*arguments: object, **options: object) -> object:
+        monkeypatch.setattr(owner, name, work)
+        work(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(owner, name, work_and_stop)
+
+
+CREATE = ("query", "--write", "CREATE (n:Ghost {namespace: $namespace}) RETURN 1 AS one")
+
+
+@pytest.mark.parametrize("option", [(), ("--json",)])
+@pytest.mark.parametrize(("owner", "name"), [(output, "print_text"), (MemoryGraph, "close")])
+def test_a_query_that_is_stopped_after_it_has_written_says_that_it_has_run(
+    monkeypatch: pytest.MonkeyPatch, owner: object, name: str, option: tuple[str, ...]
+) -> None:
+    if owner is output and not option:
+        name = "print_table"
+    interrupt_once(monkeypatch, owner, name)
+    stopped = CliRunner().invoke(cli, [*CREATE, *option])
+    said = "memorygraph: stopped: the query has run, and what it wrote is stored\n"
+    assert (stopped.exit_code, stopped.stderr) == (130, said)
+
+
+@pytest.mark.parametrize("arguments", [CREATE, ("delete", "n0")], ids=lambda words: words[0])
+def test_a_change_that_is_stopped_while_it_is_made_is_not_said_to_have_changed_nothing(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    memorygraph("load", "-", stdin=nodes(0, 1))
+    interrupt_once(monkeypatch, MemoryGraph, arguments[0])
+    stopped = CliRunner().invoke(cli, arguments)
+    assert (stopped.exit_code, stopped.stderr) == (130, "memorygraph: stopped: what was stored by then stays\n")
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"), [(MemoryGraph, "close"), (TraceOutput, "write"), (output, "print_text")], ids=["a", "b", "c"]
+)
+def test_a_run_that_is_stopped_after_its_end_says_that_it_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+) -> None:
+    (tmp_path / "one.as").write_text("main agent A { main func(input) { return 1 } }")
+    interrupt_once(monkeypatch, owner, name)
+    stopped = CliRunner().invoke(cli, ["run", str(tmp_path / "one.as"), "--trace", str(tmp_path / "trace.json")])
+    [run] = document("runs", "list")
+    said = f"stopped: run {run['id']} of {tmp_path}/one.as has ended, and is stored; `runs show {run['id']}` shows it"
+    assert (stopped.exit_code, run["status"], said in stopped.stderr) == (130, "done", True), stopped.stderr
+
+
+@pytest.mark.parametrize(("owner", "name"), [(output, "print_done"), (MemoryGraph, "close")], ids=["a", "b"])
+def test_an_export_that_is_stopped_after_its_bundle_is_written_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: object, name: str
+) -> None:
+    bundle = tmp_path / "bundle"
+    interrupt_once(monkeypatch, owner, name)
+    stopped = CliRunner().invoke(cli, ["export", "--format", "bundle", "--output", str(bundle)])
+    assert (stopped.exit_code, bundle.exists()) == (130, True)
+    assert stopped.stderr.endswith(f"memorygraph: stopped: {bundle} is written\n")
+
+
+def test_an_export_that_is_stopped_after_it_was_printed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    memorygraph("load", "-", stdin=nodes(0, 1))
+    interrupt_once(monkeypatch, MemoryGraph, "close")
+    stopped = CliRunner().invoke(cli, ["export"])
+    assert (stopped.exit_code, "n0" in stopped.stdout) == (130, True)
+    assert stopped.stderr == "memorygraph: stopped: all of it is printed\n"

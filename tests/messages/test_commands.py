@@ -48,7 +48,7 @@ def test_conversations_are_listed_in_pages_and_by_their_names(environment: str, 
 
 
 def test_what_is_not_there_is_said() -> None:
-    assert document("messages", "show", "nothing", code=1)["errors"][0]["code"] == "notfound"
+    assert document("messages", "show", "nothing", code=1)["errors"][0]["code"] == "not-found"
     assert memorygraph("messages", "diff", "talk", "1", "7").returncode == 1
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memorygraph import errors
+from memorygraph.cli.output import code_of_kind
 from memorygraph.codes import CODES
 from tests.cases import Case, read_cases
 from tests.code_examples import CodeExample, read_examples
@@ -38,10 +40,36 @@ class SourceExample(NamedTuple):
         return f"{TITLES[self.language]}:\n\n{_block(self.language, self.source)}\n{_block('text', self.said)}"
 
 
+ERROR = re.compile(r"── (?P<name>\w+) \[(?P<exit>\d+)\] +(?P<said>.*?)(?: \([\w.]+\))?$", re.MULTILINE)
+"""An error in the tree of `memorygraph.errors`."""
+
+WITH_CODES_OF_PROBLEMS = {
+    *["ScriptError", "ProgramError", "FunctionFailure", "NotWrittenError", "FilesError", "UnfinishedError"],
+    *["LimitExceeded", "GraphFailure", "ValueProblem"],
+}
+OTHER_ERRORS = """\
+## Errors without a place
+
+What is wrong with no place of a script has the code of its kind in `--json`, and null for `file`, `line` and `column`. The
+exit code is that of the command.
+
+| Code | Exit code | What is wrong |
+|---|---|---|
+| `memorygraph` | 1 | anything else |
+"""
+
+
 def page() -> str:
-    """The page: every code, what it says, and an example."""
+    """The page: every code, what it says, and an example; and the codes of other errors."""
     examples = find_examples()
-    return "\n".join([INTRODUCTION, *(_section(code, said, examples[code]) for code, said in CODES.items())])
+    sections = [_section(code, said, examples[code]) for code, said in CODES.items()]
+    return "\n".join([INTRODUCTION, *sections, OTHER_ERRORS + "".join(_rows_of_other_errors())])
+
+
+def _rows_of_other_errors() -> Iterator[str]:
+    for error in ERROR.finditer(errors.__doc__ or ""):
+        if error["name"] not in WITH_CODES_OF_PROBLEMS:
+            yield f"| `{code_of_kind(error['name'])}` | {error['exit']} | {error['said']} |\n"
 
 
 def _section(code: str, said: str, example: SourceExample | CodeExample) -> str:
