@@ -59,6 +59,8 @@ HEADER_NAME = re.compile(r"[!#$%&'*+.^`|~\w-]+", re.ASCII)
 # Where the key and the URL come from, for the messages that say what to check.
 CONFIGURED_BY = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
 
+FOLDER_HINT = "; where MEMORYGRAPH_EMBEDDING_MODEL is to be a folder, a folder begins with `/`, `./`, `../` or `~`"
+
 # What each error of the client means, and what to do; `key` and `url` name where those come from. The most specific
 # class of an error decides; a test compares this table with the client's tree.
 MEANINGS = {
@@ -229,7 +231,7 @@ class OpenAIModel:
 
     def _request_vectors(self, texts: list[str]) -> list[list[float]]:
         with self._translated():
-            raw = self._connect().embeddings.with_raw_response.create(
+            raw = self._connect(FOLDER_HINT).embeddings.with_raw_response.create(
                 input=texts,
                 model=self.embedding_name,
                 encoding_format="float",  # the one that every endpoint knows
@@ -283,12 +285,12 @@ class OpenAIModel:
         said = [dict(message) for message in messages]
         return {"messages": said, "model": self.name, "extra_body": body, "timeout": timeout or self._timeout}
 
-    def _connect(self) -> openai.OpenAI:
-        """The client, made at the first call."""
+    def _connect(self, hint: str = "") -> openai.OpenAI:
+        """The client, made at the first call; `hint` is what else may be wrong where no endpoint is configured."""
         if not self._api_key and not self.base_url:
             raise ModelError(
                 "no model endpoint is configured: set OPENAI_API_KEY, "
-                "or OPENAI_BASE_URL to an endpoint that is compatible with OpenAI's"
+                f"or OPENAI_BASE_URL to an endpoint that is compatible with OpenAI's{hint}"
             )
         import openai
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from memorygraph.graph.elements import as_text
@@ -73,7 +74,7 @@ def configured_embedder() -> Embedder | None:
 
 def names_folder(name: str) -> bool:
     """Whether MEMORYGRAPH_EMBEDDING_MODEL is the folder of a local model; a name may hold a slash: `org/model`."""
-    return name.startswith(("/", "./", "../", "~"))
+    return name.startswith(("/", "./", "../", "~")) or Path(name).is_absolute()  # one of Windows has a drive
 
 
 def embed_question(embedder: Embedder, text: str) -> list[list[float]]:

@@ -50,8 +50,8 @@ VARIABLES: dict[str, dict[str, str]] = {
         "OPENAI_PROJECT_ID": "The same, for a project.",
         "OPENAI_CUSTOM_HEADERS": "Headers for the endpoint of these variables, and for no other: lines `NAME: VALUE`.",
         "MEMORYGRAPH_MODEL": "The model where a program or a command names none. As `--model`.",
-        "MEMORYGRAPH_EMBEDDING_MODEL": "The model that makes vectors: a name at the endpoint, or the folder of a sentence "
-        "model. Without it, recall goes by words.",
+        "MEMORYGRAPH_EMBEDDING_MODEL": "The model that makes vectors: a name at the endpoint, which may have slashes, or the "
+        "folder of a sentence model, a path that begins with `/`, `./`, `../`, `~` or a drive. Without it, recall goes by words.",
     },
     "Networks": {
         "HTTP_PROXY": "The proxy for plain HTTP, for models, tools and downloads.",
