@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-import os
 import socket
 from threading import Lock
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.hosts import is_local_only
-from memorygraph.llm.certificates import trusted_certificates
 
 
 def is_loopback(host: str) -> bool:
@@ -83,36 +80,6 @@ def may_lead_to(host: str, address: str) -> bool:
         own = socket.gethostname().lower()
         return is_loopback(host) or host.lower() in {own, own.partition(".")[0]}
     return not (found.is_link_local or found.is_multicast)
-
-
-def check_proxies() -> None:
-    """Refuse a proxy of the environment that no client can be made for: each is tried, as the client tries them all.
-
-    Raises:
-        MemoryGraphError: a variable such as ALL_PROXY names none, or a SOCKS proxy without the package for it.
-    """
-    import httpx2
-
-    named = getproxies()
-    if "*" in map(str.strip, named.get("no", "").split(",")):
-        return
-    for kind in ("http", "https", "all"):
-        if not (proxy := named.get(kind)):
-            continue
-        variable = f"{kind}_proxy" if os.environ.get(f"{kind}_proxy") else f"{kind}_proxy".upper()
-        try:
-            httpx2.HTTPTransport(
-                proxy=proxy if "://" in proxy else f"http://{proxy}", verify=trusted_certificates()
-            ).close()
-        except ImportError:
-            raise MemoryGraphError(
-                f"{variable} names a SOCKS proxy, for which another package is needed: `pip install socksio`, or name "
-                "an HTTP proxy"
-            ) from None
-        except (ValueError, httpx2.InvalidURL):  # it is not shown, for it may hold a password
-            raise MemoryGraphError(
-                f"{variable} names no proxy that can be used: expected one like http://host:3128 or socks5://host:1080"
-            ) from None
 
 
 def show_endpoint(url: str) -> str:

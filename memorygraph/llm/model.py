@@ -23,8 +23,8 @@ from urllib.request import proxy_bypass
 
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
-from memorygraph.llm.addresses import PinnedAddresses, check_proxies, is_loopback, show_endpoint
-from memorygraph.llm.certificates import trusted_certificates
+from memorygraph.llm.addresses import PinnedAddresses, is_loopback, show_endpoint
+from memorygraph.llm.certificates import check_proxies, trusted_certificates
 from memorygraph.llm.completion import (
     Completion,
     WireMessage,

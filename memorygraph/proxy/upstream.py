@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError
-from memorygraph.llm.addresses import check_proxies, is_loopback, show_endpoint
-from memorygraph.llm.certificates import trusted_certificates
+from memorygraph.llm.addresses import is_loopback, show_endpoint
+from memorygraph.llm.certificates import check_proxies, trusted_certificates
 from memorygraph.llm.model import check_url
 from memorygraph.proxy.access import ProxyRefusalError
 
