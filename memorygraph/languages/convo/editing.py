@@ -73,7 +73,9 @@ def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -
     """The node that a route leads to, the first of some words; after `auto`, the nodes among which it chooses."""
     target, *candidates = words
     if target not in MOVING_TARGETS:
-        yield Occurrence(target, "node", find_word(text, target, span))
+        # Where no node has that id, `main` leads out of the graph.
+        outside = target == "main" and target not in nodes
+        yield Occurrence(target, "node", find_word(text, target, span), fixed=outside)
         return
     names = " ".join(candidates).replace(",", " ").split()
     if target != "auto" or not nodes >= {*names}:
