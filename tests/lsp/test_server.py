@@ -255,6 +255,7 @@ CALLED = """\
         ("a.convo", GRAPH, "goto fi", "main"),
         ("a.convo", "> node a\n> goto main\n", "goto ma", "start"),
         ("a.convo", "> node\n> user\nHi\n> goto main\n", "goto ma", "start"),
+        ("a.convo", "> node main\n> user\nHi\n> goto\n", "node ma", "start"),
         ("a.convo", CALLED, "> bo", "required"),
         ("a.ctx", WORLD + "Edge(", 'from_node="', "lovelace"),
         ("a.pete", LOG + "&travis likes\n", "likes &he", "warmth"),

@@ -64,6 +64,8 @@ def name_message(message: syntax.Message, nodes: Set[str], text: str) -> Iterato
         yield Occurrence(message.head, "node", find_word(text, message.head, head), kind="node", whole=message.span)
     elif message.role == "goto" and message.head:
         yield from name_targets([message.head], nodes, text, head)
+    elif message.role == "goto" and "main" in nodes:  # it leads there without a word of it
+        yield Occurrence("main", "node", find_word(text, role, line), fixed=True)
     elif role in ROUTES and message.head:
         moving = message.head.split()[0] in MOVING_TARGETS
         yield from name_targets(message.head.split() if moving else [message.head], nodes, text, head)
