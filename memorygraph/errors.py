@@ -217,13 +217,17 @@ class DownloadError(ConnectionError):
 
 
 class ModelError(MemoryGraphError):
-    """The model endpoint failed. `brief` is the message without what the endpoint itself says."""
+    """The model endpoint failed. `brief` is the message without what the endpoint itself says.
+
+    `status` is that of the endpoint's answer, where it refused the request.
+    """
 
     exit_code = 4
 
-    def __init__(self, message: str, brief: str | None = None) -> None:
+    def __init__(self, message: str, brief: str | None = None, status: int | None = None) -> None:
         super().__init__(message)
         self.brief = message if brief is None else brief
+        self.status = status
 
 
 def find_interrupt(error: BaseException | None) -> KeyboardInterrupt | None:

@@ -93,6 +93,11 @@ class ContextScriptLexer(LanguageLexer):
     filenames: ClassVar[list[str]] = ["*.ctx"]
 
 
+_AGENT = re.compile(
+    r"^[ \t]*(?:main[ \t]+agent(?:[ \t]+[A-Za-z_][\w-]*)?|agent[ \t]+[A-Za-z_][\w-]*)\s*\{", re.MULTILINE | re.ASCII
+)
+
+
 class AgentScriptLexer(LanguageLexer):
     """Colours AgentScript."""
 
@@ -104,7 +109,7 @@ class AgentScriptLexer(LanguageLexer):
     @staticmethod
     def analyse_text(text: str) -> float:
         """Tell an agent from ActionScript, whose files have the same extension."""
-        return 0.9 if re.search(r"^\s*(?:main\s+)?agent\b[^\n]*\{", text, re.MULTILINE) else 0.0
+        return 0.9 if _AGENT.search(text) else 0.0
 
 
 class ConvoLexer(LanguageLexer):

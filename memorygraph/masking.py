@@ -28,6 +28,13 @@ _QUOTED = (
     r"(?P<quote>(?P<escaped>\\{1,15})?[\"'`])"
     r"(?P<secret>[^\r\n]{4,}?(?<!\\)(?(escaped)(?:\\{4})*|(?:\\\\)*)(?=(?P=quote))|[^\r\n]{4,}?)(?P=quote)"
 )
+# What an authorization header says after its scheme: all that is between quotes. Elsewhere a header may be a word of a
+# sentence or a line of code: then what follows a scheme that everybody knows, or else begins with letters and digits.
+_CREDENTIALS = r"[^\s\"'`$({<\\][^\r\n\"'`\\]{5,}"
+_BARE_CREDENTIALS = (
+    r"(?(scheme)[\w.~+/=-]{6,}"
+    r"|(?=[^\s\"'`(]{0,256}(?:\d|\[masked:))(?=[^\s\"'`(]{0,256}[a-z])[^\s\"'`(){}<>,;]{8}[^\r\n\"'`\\]*)"
+)
 
 SECRET_KINDS = tuple(
     SecretKind(name, re.compile(pattern, flags))
@@ -55,10 +62,12 @@ SECRET_KINDS = tuple(
         ("DigitalOcean token", r"\bdo[opr]_v1_[0-9a-f]{32,}", 0),
         ("Databricks token", r"\bdapi[0-9a-f]{32}\b", 0),
         ("age key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{20,}", 0),
-        ("password in a URL", r"(?<=[a-z0-9+.-])://[^\s/@:\"']*:(?P<secret>[^\s/@\"']+)@", re.IGNORECASE),
+        ("password in a URL", r"(?<=[a-z0-9+.-])://[^\s/@:\"']*:(?P<secret>[^\s/\"']+)@", re.IGNORECASE),
         (
             "authorization header",
-            rf"\b(?:authorization|proxy-authorization)(?:{_ESCAPES}[\"'])?\s*[:=]\s*(?:{_ESCAPES}[\"'])?(?:bearer|basic|token)\s+(?P<secret>[\w.~+/=-]{{6,}})",
+            rf"(?P<around>[\"'`])?\b(?:authorization|proxy-authorization)(?P<name>{_ESCAPES}[\"'])?\s*[:=]\s*(?P<value>{_ESCAPES}[\"'`])?"
+            rf"(?:(?P<scheme>bearer|basic|token)\s+|[a-z][\w-]*[ \t]+|(?![a-z][\w-]*\s))"
+            rf"(?P<secret>(?(value){_CREDENTIALS}|(?(name){_BARE_CREDENTIALS}|(?(around){_CREDENTIALS}|{_BARE_CREDENTIALS}))))",
             re.IGNORECASE,
         ),
         ("bearer token", r"\bbearer\s+(?P<secret>[\w.~+/=-]{16,})", re.IGNORECASE),
@@ -75,6 +84,11 @@ SECRET_KINDS = tuple(
         (
             "value of a variable such as DB_PASSWORD=",
             r"\b(?=[A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|SECRET|TOKEN|CREDENTIAL|KEY|PASS))[A-Z0-9_]*=(?P<secret>[^\s\"'`$({<][^\s\"'`]{3,})",
+            0,
+        ),
+        (
+            "quoted value of a variable such as STRIPE_KEY=",
+            rf"\b(?=[A-Z0-9_]*(?:KEY|PASS)(?![A-Z]))[A-Z0-9_]*(?:{_ESCAPES}[\"'])?\s*(?:[:=]|=>|:=)\s*(?!{_ESCAPES}[\"'`](?:\$[A-Z_({{]|[<{{])){_QUOTED}",
             0,
         ),
         (
@@ -137,13 +151,18 @@ def mask_values(value: Any) -> Any:
 
 
 _NO_SECRETS = r"[\w-]*(?:token(?:s|i[sz]e|_?count)|secretar)"  # counts, the parts of words, and a person
-_SECRET_NAME = re.compile(rf"(?!{_NO_SECRETS})(?=[\w-]*{_NAMED})[\w-]*|[\w-]*(?:authorization|cookies?)", re.IGNORECASE)
+_SECRET_NAME = re.compile(
+    rf"(?!{_NO_SECRETS})(?=[\w-]*{_NAMED})[\w-]*|[\w-]*(?:authorization|cookies?)|(?-i:[A-Z0-9_]+_(?:KEY|PASS))",
+    re.IGNORECASE,
+)
 
 
 def names_secret(key: str) -> bool:
     """Tell whether a name says that its value is a secret.
 
-    >>> names_secret("db_password"), names_secret("clientSecret"), names_secret("max_tokens")
-    (True, True, False)
+    >>> names_secret("db_password"), names_secret("clientSecret"), names_secret("STRIPE_KEY")
+    (True, True, True)
+    >>> names_secret("max_tokens"), names_secret("primary_key")
+    (False, False)
     """
     return _SECRET_NAME.fullmatch(key) is not None

@@ -11,6 +11,7 @@ from pygments.token import Comment, Error, Keyword, Name, String
 
 from memorygraph.languages import LANGUAGES, parse
 from memorygraph.languages.convo.reading import BUILT_IN
+from memorygraph.lexers import AgentScriptLexer
 from tests.cases import Case, read_cases
 
 EXAMPLES = sorted(path for path in (Path(__file__).parents[1] / "examples").rglob("*.*") if path.suffix in {
@@ -109,6 +110,39 @@ def test_an_agentscript_file_is_told_from_actionscript() -> None:
     assert lexer.name == "AgentScript"
     assert Name.Class in dict(lexer.get_tokens("agent A { }"))
     assert Comment.Single in dict(lexer.get_tokens("// c"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "// why\nagent A {\n}\nmain agent { main func() { return 1 } }",
+        "  agent a-b{ }main agent { main func() { return 1 } }",
+        "main agent { main func() { return 1 } }",
+        "main agent A\n{\nmain func() { return 1 } }",
+        'import tool Sum from "python://sum"\nmain agent Lead { main func() { return 1 } }',
+    ],
+)
+def test_an_agent_is_found_in_a_file(text: str) -> None:
+    assert parse(text, "agentscript").problems == ()
+    assert AgentScriptLexer.analyse_text(text) > 0.5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pipeline {\n    agent { docker { image 'python' } }\n}",
+        "pipeline {\n    agent any\n    stages {\n    }\n}",
+        "package { public class A { } }",
+    ],
+)
+def test_no_agent_is_found_in_a_file_of_another_language(text: str) -> None:
+    assert AgentScriptLexer.analyse_text(text) == 0
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("line", ["\n", " \n", "\t", "main ", "main agent ", "agent a ", "agent a\n", "agent a\n\n"])
+def test_a_long_file_is_judged_in_time(line: str) -> None:
+    assert AgentScriptLexer.analyse_text(line * 100_000) == 0
 
 
 def test_the_block_of_code_on_the_page_of_editors_is_coloured_and_right() -> None:

@@ -37,7 +37,7 @@ SECRETS = {
     "DigitalOcean token": ["dop_v1_" + "0123456789abcdef" * 4],
     "Databricks token": ["dapi" + "0123456789abcdef" * 2],
     "age key": ["AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2],
-    "password in a URL": ["hunter2", "p%40ss"],
+    "password in a URL": ["hunter2", "p%40ss", "p@ssw0rd9", "a@b@c#1"],
     "authorization header": ["dXNlcjpwdw==", "abc123"],
     "bearer token": [LONG[:20]],
     "cookie": ["session=abc; other=def"],
@@ -48,6 +48,7 @@ SECRETS = {
         "a last \\\\",
     ],
     "value of a variable such as DB_PASSWORD=": ["hunter2secret", "a#b~c"],
+    "quoted value of a variable such as STRIPE_KEY=": ["correct horse", LONG[:24]],
     "value of a name such as password: with letters and digits": ["hunter2secret"],
     "option of a command such as --password": ["hunter-two"],
     "quoted option of a command such as --password": ["correct horse"],
@@ -61,6 +62,7 @@ AROUND = {
     "cookie": "Cookie: {}",
     "quoted value of a name such as password, token or api_key": 'db_password = "{}"',
     "value of a variable such as DB_PASSWORD=": "export DB_PASSWORD={} && env",
+    "quoted value of a variable such as STRIPE_KEY=": 'export STRIPE_KEY="{}" && env',
     "value of a name such as password: with letters and digits": "password: {}",
     "option of a command such as --password": "mysql --password={} main",
     "quoted option of a command such as --password": 'pg_dump --db-password "{}" main',
@@ -100,10 +102,58 @@ def test_each_kind_has_an_example_here_and_a_line_in_the_reference() -> None:
         "KEYBOARD=de and KEY=$(cat key)",
         "model --max-tokens 4096 --tokens tokens.txt --password $PASSWORD",
         "uuid 2ff46cd5-f4e7-4724-bb20-579dae7956ea",
+        "Authorization: is it needed? The authorization = get_authorization(request)",
+        "curl -H \"Authorization: Bearer $TOKEN\" and -H 'Authorization: <your key>'",
+        '{"Authorization": f"Bearer {key}"} or {"Authorization": "Bearer " + key}',
+        'authorization: str | None = None; authorization = request.headers["Authorization"]',
+        'KEYBOARD="german" and STRIPE_KEY="$(cat key)" and FLOWER_KEY="id"',
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
     assert mask_secrets(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ENCRYPTION_KEY='{}'",
+        'ENCRYPTION_KEY_2 = "{}"',
+        "DB_PASS='{}'",
+        '{"DB_PASS": "{}"}',
+        r"{\"STRIPE_KEY\":\"{}\"}",
+        "STRIPE_KEY: `{}`",
+    ],
+)
+def test_a_value_of_a_variable_is_masked_in_quotes_too(text: str) -> None:
+    before, after = text.split("{}")
+    masked = mask_secrets(before + "plain words" + after)
+    assert masked == f"{before}[masked: quoted value of a variable such as STRIPE_KEY=]{after}"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('curl -H "Authorization: {}" https://x.example', "lin_api_" + LONG[:20]),
+        ('curl -H "Authorization: {}" https://x.example', "only-letters"),
+        ("Authorization: Bot {}\r\nHost: x", "MTk4NjIy" + ".Cl2FMQ." + LONG[:20]),
+        ("Authorization: {}\nHost: x", LONG[:20]),
+        ('{"Authorization": "ApiKey {}"}', "plain-words"),
+        (r"{\"Authorization\": \"ApiKey {}\"}", "plain-words"),
+        ("headers = {'Authorization': '{}'}", "plain-words"),
+        ("fetch(url, {headers: {Authorization: `Bot {}`}})", "plain-words"),
+        (
+            "curl -H 'Authorization: AWS4-HMAC-SHA256 {}' https://x.example",
+            "Credential=AKIA" + "IOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, Signature=" + LONG,
+        ),
+        (
+            "authorization: AWS4-HMAC-SHA256 {}\nhost: x",
+            "Credential=AKIA" + "IOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, Signature=" + LONG,
+        ),
+    ],
+)
+def test_an_authorization_header_is_masked_after_any_scheme_and_without_one(text: str, secret: str) -> None:
+    before, after = text.split("{}")
+    assert mask_secrets(before + secret + after) == f"{before}[masked: authorization header]{after}"
 
 
 def test_a_secret_beside_another_is_masked_too() -> None:
@@ -135,7 +185,8 @@ def test_a_secret_between_escaped_quotes_is_masked(text: str, secret: str) -> No
     "word",
     [
         *("ab.", "a-", "token", "TOKEN", "token=", "token=\\", "token='\\", 'token=\\"\\\\', "cookie:", "sk-"),
-        *("eyJ" + LONG[:8] + "-", "API_KEY", "--a-"),
+        *("eyJ" + LONG[:8] + "-", "API_KEY", "--a-", "KEY='\\", 'A_KEY=\\"\\\\', "a://b:", "@", "a://b:@"),
+        *("authorization:", "authorization:a", "'authorization:'", "authorization:a\t", "authorization:'a\t"),
     ],
 )
 def test_a_long_text_without_spaces_is_masked_in_time(word: str) -> None:
@@ -168,7 +219,7 @@ def test_a_text_under_the_name_of_a_secret_is_masked_at_any_depth() -> None:
     "name",
     [
         *("clientSecret", "accessToken", "refreshToken", "secretAccessKey", "SECRET_KEY", "x-api-key", "password1"),
-        *("token_value", "Set-Cookie", "cookies", "Proxy-Authorization", "credentials"),
+        *("STRIPE_KEY", "DB_PASS", "token_value", "Set-Cookie", "cookies", "Proxy-Authorization", "credentials"),
     ],
 )
 def test_a_name_of_a_secret_is_one_in_every_spelling(name: str) -> None:
@@ -185,6 +236,8 @@ def test_a_name_of_a_secret_is_one_in_every_spelling(name: str) -> None:
         "tokenizer",
         "secretary",
         "key",
+        "primary_key",
+        "PASS",
         "authorization_url",
         "author",
     ],

@@ -7,7 +7,9 @@ is first called: the import takes half a second, which `memorygraph --help` shou
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import socket
 import time
 import traceback
@@ -22,7 +24,7 @@ from urllib.request import proxy_bypass
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.llm.addresses import PinnedAddresses, is_loopback, show_endpoint
-from memorygraph.llm.certificates import trusted_certificates
+from memorygraph.llm.certificates import check_proxies, trusted_certificates
 from memorygraph.llm.completion import (
     Completion,
     WireMessage,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     import openai
 
 TIMEOUT_S = 120.0
+TIMEOUT_VARIABLE = "AGENTSCRIPT_LLM_TIMEOUT_MS"
 RETRIES = 2
 PROBE_S = 3.0
 MAX_TEXTS_PER_REQUEST = 256
@@ -50,9 +53,13 @@ SERVER_ERROR = 500
 # Local servers need no key, and the client wants one.
 NO_KEY = "none"
 OPENAI_HOST = "api.openai.com"
+MIN_KEY_CHARACTERS = 8  # a shorter one is a placeholder, such as `none`, and a part of many a text
+HEADER_NAME = re.compile(r"[!#$%&'*+.^`|~\w-]+", re.ASCII)
 
 # Where the key and the URL come from, for the messages that say what to check.
 CONFIGURED_BY = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+
+FOLDER_HINT = "; where MEMORYGRAPH_EMBEDDING_MODEL is to be a folder, a folder begins with `/`, `./`, `../` or `~`"
 
 # What each error of the client means, and what to do; `key` and `url` name where those come from. The most specific
 # class of an error decides; a test compares this table with the client's tree.
@@ -66,7 +73,7 @@ MEANINGS = {
     "RateLimitError": "the model endpoint's rate limit or quota is exhausted: wait, or check the account",
     "InternalServerError": "the model endpoint failed; try again later",
     "APIStatusError": "the model endpoint refused the request",
-    "APITimeoutError": "the model endpoint did not answer in time: try again, or allow more time",
+    "APITimeoutError": f"the model endpoint did not answer in time: try again, or raise {TIMEOUT_VARIABLE}",
     "APIConnectionError": "the model endpoint cannot be reached: is it running, and is {url} right?",
     "APIResponseValidationError": "the model endpoint's answer is not in the OpenAI format; does its URL end in /v1?",
     REDIRECT: "the model endpoint redirects to another address, and no redirect is followed: check {url}",
@@ -99,7 +106,8 @@ class OpenAIModel:
 
     What is not given comes from MEMORYGRAPH_MODEL, MEMORYGRAPH_EMBEDDING_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY;
     an endpoint with a URL of its own needs no key. An empty `api_key` sends none, also where the environment has one.
-    `timeout` is in seconds and for each attempt, of which there are 1 + `retries`. `configured_by` names where the key
+    `timeout` is in seconds and for each attempt, of which there are 1 + `retries`; by default it is that of
+    AGENTSCRIPT_LLM_TIMEOUT_MS, or two minutes. `configured_by` names where the key
     and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_* is sent. With `pinned` the name
     of a host without TLS leads where it led when it was first looked up there. Its errors are `ModelError`.
 
@@ -116,7 +124,7 @@ class OpenAIModel:
         api_key: str | None = None,
         *,
         embedding_name: str | None = None,
-        timeout: float = TIMEOUT_S,
+        timeout: float | None = None,
         retries: int = RETRIES,
         configured_by: tuple[str, str] = CONFIGURED_BY,
         pinned: PinnedAddresses | None = None,
@@ -126,7 +134,7 @@ class OpenAIModel:
         self.base_url = check_url(base_url or os.environ.get("OPENAI_BASE_URL"), configured_by[1])
         key = os.environ.get("OPENAI_API_KEY") if api_key is None else api_key
         self._api_key = check_key(key, configured_by[0])
-        self._timeout = timeout
+        self._timeout = read_timeout(TIMEOUT_S) if timeout is None else timeout
         self._retries = retries
         self._configured_by = configured_by
         self._pinned = pinned
@@ -223,7 +231,7 @@ class OpenAIModel:
 
     def _request_vectors(self, texts: list[str]) -> list[list[float]]:
         with self._translated():
-            raw = self._connect().embeddings.with_raw_response.create(
+            raw = self._connect(FOLDER_HINT).embeddings.with_raw_response.create(
                 input=texts,
                 model=self.embedding_name,
                 encoding_format="float",  # the one that every endpoint knows
@@ -238,7 +246,7 @@ class OpenAIModel:
                 client = self._connect().with_options(timeout=seconds, max_retries=0)
                 return list(read_models(client.models.with_raw_response.list().content))
         except ModelError as error:
-            if getattr(error.__cause__, "status_code", None) == NOT_FOUND:
+            if error.status == NOT_FOUND:
                 return None
             raise
 
@@ -277,12 +285,12 @@ class OpenAIModel:
         said = [dict(message) for message in messages]
         return {"messages": said, "model": self.name, "extra_body": body, "timeout": timeout or self._timeout}
 
-    def _connect(self) -> openai.OpenAI:
-        """The client, made at the first call."""
+    def _connect(self, hint: str = "") -> openai.OpenAI:
+        """The client, made at the first call; `hint` is what else may be wrong where no endpoint is configured."""
         if not self._api_key and not self.base_url:
             raise ModelError(
                 "no model endpoint is configured: set OPENAI_API_KEY, "
-                "or OPENAI_BASE_URL to an endpoint that is compatible with OpenAI's"
+                f"or OPENAI_BASE_URL to an endpoint that is compatible with OpenAI's{hint}"
             )
         import openai
 
@@ -293,6 +301,8 @@ class OpenAIModel:
             named = {line.partition(":")[0].strip() for line in lines if ":" in line}
             foreign = {"OpenAI-Organization", "OpenAI-Project"} | {n for n in named if n.lower() != "authorization"}
             headers = {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
+        else:
+            check_headers()
         with self._lock:
             if self._client is None:
                 url = self.base_url or f"https://{OPENAI_HOST}/v1"
@@ -301,10 +311,15 @@ class OpenAIModel:
                 if self._pinned is not None:
                     headers = {**(headers or {}), "Host": urlsplit(url).netloc}
                     url = pin_host(url, self._pinned)
-                # The prompt and the key go to this endpoint alone. A proxy cannot reach this machine's own services.
-                host = urlsplit(url).hostname or ""
-                direct = direct or is_loopback(host)
-                own: Any = {f"all://[{host}]" if ":" in host else f"all://{host}": None} if direct else None
+                # A proxy cannot reach this machine's own services.
+                direct = direct or is_loopback(urlsplit(url).hostname or "")
+                try:
+                    certificates = trusted_certificates()
+                    if not direct:
+                        check_proxies()
+                except MemoryGraphError as error:
+                    raise ModelError(str(error)) from None
+                # The prompt and the key go to this endpoint alone.
                 self._client = openai.OpenAI(
                     api_key=self._api_key or NO_KEY,
                     base_url=url,
@@ -312,7 +327,7 @@ class OpenAIModel:
                     max_retries=self._retries,
                     default_headers=headers,
                     http_client=openai.DefaultHttpxClient(
-                        follow_redirects=False, mounts=own, verify=trusted_certificates()
+                        follow_redirects=False, trust_env=not direct, verify=certificates
                     ),
                 )
                 # What nobody closes is closed when it goes, as the client does with connections of its own.
@@ -328,12 +343,14 @@ class OpenAIModel:
         except openai.OpenAIError as error:
             # An endpoint can repeat the key, and a traceback shows each cause.
             shown = "".join(traceback.format_exception(error))
-            leaks = bool(self._api_key) and str(self._api_key) in shown
+            leaks = without_key(shown, self._api_key) != shown
             raise translate_model_error(error, self._api_key, self._configured_by) from (None if leaks else error)
         except ModelError as error:
-            raise ModelError(without_key(str(error), self._api_key), error.brief) from error.__cause__
+            raise ModelError(without_key(str(error), self._api_key), error.brief, error.status) from error.__cause__
         except (json.JSONDecodeError, RecursionError) as error:  # an event of a stream
             raise ModelError("the model endpoint's answer is not JSON") from error
+        except UnicodeDecodeError as error:  # of a stream
+            raise ModelError(f"the model endpoint's answer is not in UTF-8: {error}") from error
         except UnicodeEncodeError as error:  # half of a surrogate pair
             raise ModelError(f"the request holds a character that cannot be sent: {error}") from error
 
@@ -387,8 +404,21 @@ class CompletionStream:
 
 def is_too_much(error: ModelError) -> bool:
     """Whether an endpoint may have refused a request for its size; llama.cpp calls that a failure of its own."""
-    status = getattr(error.__cause__, "status_code", None)
-    return status in REFUSED or (status == SERVER_ERROR and "too large" in str(error))
+    return error.status in REFUSED or (error.status == SERVER_ERROR and "too large" in str(error))
+
+
+def read_timeout(default: float, environ: Mapping[str, str] = os.environ) -> float:
+    """Return for how many seconds a model may answer, by the milliseconds of AGENTSCRIPT_LLM_TIMEOUT_MS."""
+    given = environ.get(TIMEOUT_VARIABLE)
+    if not given:
+        return default
+    try:
+        milliseconds = float(given)
+    except ValueError:
+        milliseconds = 0.0
+    if not (milliseconds > 0 and math.isfinite(milliseconds)):
+        raise MemoryGraphError(f"{TIMEOUT_VARIABLE} is {given!r}; it is a number of milliseconds above 0, like 30000")
+    return milliseconds / 1000
 
 
 def check_url(url: str | None, name: str) -> str | None:
@@ -398,6 +428,7 @@ def check_url(url: str | None, name: str) -> str | None:
     try:
         parts = urlsplit(url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        (parts.hostname or "").encode("idna")  # as a name is looked up; one like `host..local` is none
     except ValueError:
         usable = False
     if not usable or not url.isprintable() or " " in url:
@@ -437,6 +468,21 @@ def check_key(api_key: str | None, name: str) -> str | None:
     return api_key
 
 
+def check_headers() -> None:
+    """Refuse headers of the environment that cannot be sent: the client's own error would name no variable."""
+    for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"):
+        name, colon, value = line.partition(":")
+        sendable = value.isascii() and value.strip().replace("\t", " ").isprintable()
+        if colon and not (sendable and HEADER_NAME.fullmatch(name.strip())):
+            raise ModelError(
+                "OPENAI_CUSTOM_HEADERS has a line that cannot be a header: expected `NAME: VALUE` in ASCII"
+            )
+    for variable in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        value = os.environ.get(variable, "")
+        if not (value.isascii() and value.isprintable() and value.strip() == value):
+            raise ModelError(f"{variable} has blanks or characters that no header can have: check it")
+
+
 def translate_model_error(
     error: Exception, api_key: str | None = None, configured_by: tuple[str, str] = CONFIGURED_BY
 ) -> ModelError:
@@ -448,9 +494,9 @@ def translate_model_error(
     meaning = next((MEANINGS[name] for name in kinds if name in MEANINGS), "the model endpoint failed")
     brief = meaning.format(key=key, url=url)
     detail = error_text(getattr(error, "body", None) or str(error) or type(error).__name__)
-    return ModelError(f"{brief} ({without_key(detail, api_key)})", brief)
+    return ModelError(f"{brief} ({without_key(detail, api_key)})", brief, getattr(error, "status_code", None))
 
 
 def without_key(text: str, api_key: str | None) -> str:
-    """Take the API key out of a text."""
-    return text.replace(api_key, "[API key]") if api_key else text
+    """Take the API key out of a text, unless it is a placeholder that local servers are given."""
+    return text.replace(api_key, "[API key]") if api_key and len(api_key) >= MIN_KEY_CHARACTERS else text

@@ -5,7 +5,6 @@ A key goes to its own service only: the program names an `ollama://` host, so th
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -14,10 +13,9 @@ from dataclasses import dataclass
 
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.llm.addresses import PinnedAddresses
-from memorygraph.llm.model import OpenAIModel
+from memorygraph.llm.model import OpenAIModel, read_timeout
 
-TIMEOUT_MS = 30_000
-TIMEOUT_VARIABLE = "AGENTSCRIPT_LLM_TIMEOUT_MS"
+URI_TIMEOUT_S = 30.0
 URI_FORMS = "openai://model, anthropic://model or ollama://host:port/model"
 
 _VARIABLES = {
@@ -78,7 +76,7 @@ def model_of(
         named.name,
         url,
         key,
-        timeout=timeout_of(environ),
+        timeout=read_timeout(URI_TIMEOUT_S, environ),
         retries=0,
         configured_by=names,
         pinned=(addresses or PinnedAddresses()) if named.provider == "ollama" else None,
@@ -96,18 +94,6 @@ def open_model(model: str | None = None) -> Iterator[OpenAIModel]:
     """Open the model of a name or a URI, by default that of MEMORYGRAPH_MODEL; close its connections at the end."""
     with find_model(model) as found:
         yield found
-
-
-def timeout_of(environ: Mapping[str, str] = os.environ) -> float:
-    """Return for how many seconds a model may answer: 30, or the milliseconds of AGENTSCRIPT_LLM_TIMEOUT_MS."""
-    given = environ.get(TIMEOUT_VARIABLE) or str(TIMEOUT_MS)
-    try:
-        milliseconds = float(given)
-    except ValueError:
-        milliseconds = 0.0
-    if not (milliseconds > 0 and math.isfinite(milliseconds)):
-        raise MemoryGraphError(f"{TIMEOUT_VARIABLE} is {given!r}; it is a number of milliseconds above 0, like 30000")
-    return milliseconds / 1000
 
 
 def forbidden_part(rest: str) -> str | None:

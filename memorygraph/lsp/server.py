@@ -29,6 +29,7 @@ from memorygraph.lsp.lookup import CompletedIds, Connect, GraphLookup, likeliest
 
 SOURCE = "memorygraph"
 MAX_SHOWN_CHARACTERS = 800  # of a declaration that a hover shows
+MAX_COUNTED_CHARACTERS = 200  # before a place, which are counted anew for each; those of a longer line are kept
 MAX_COMPLETIONS = 200  # the editor asks again when more is written
 GRAPH_SPACES = frozenset({"id", "address"})  # the names that the graph may know
 COLLECTION_THRESHOLD = 200_000  # objects more than before
@@ -64,16 +65,32 @@ class Places:
         self._codec = codec
         self._plain = text.isascii()
         self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._counted: dict[int, list[int]] = {}  # of a long line, the units before each of its characters
 
     def position(self, offset: int) -> types.Position:
         """The position of an offset."""
         line = bisect_right(self._starts, offset) - 1
         start = self._starts[line]
-        units = offset - start if self._plain else self._units(self.text[start:offset])
+        if self._plain:
+            units = offset - start
+        elif offset - start <= MAX_COUNTED_CHARACTERS:
+            units = self._units(self.text[start:offset])
+        else:
+            units = self._units_before(line)[offset - start]
         return types.Position(line, units)
 
     def _units(self, text: str) -> int:
         return int(self._codec.client_num_units(text))
+
+    def _units_before(self, line: int) -> list[int]:
+        if line not in self._counted:
+            self._counted[line] = list(accumulate(map(self._units, self._line(line)), initial=0))
+        return self._counted[line]
+
+    def _line(self, line: int) -> str:
+        start = self._starts[line]
+        end = self.text.find("\n", start)
+        return self.text[start : end if end >= 0 else len(self.text)]
 
     def range(self, span: Span) -> types.Range:
         """The range of a stretch."""
@@ -84,12 +101,10 @@ class Places:
         if position.line >= len(self._starts):
             return len(self.text)
         start = self._starts[position.line]
-        end = self.text.find("\n", start)
-        line = self.text[start : end if end >= 0 else len(self.text)]
+        line = self._line(position.line)
         if self._plain:
             return start + min(position.character, len(line))
-        ends = accumulate(map(self._units, line))
-        return start + sum(end <= position.character for end in ends)
+        return start + bisect_right(self._units_before(position.line), position.character) - 1
 
     def problem_range(self, problem: Problem) -> types.Range:
         """The range of a problem."""
@@ -268,9 +283,14 @@ def outline(places: Places, analysis: Analysis, now: Callable[[Span], Span]) -> 
 
 
 def smallest_edit(places: Places, new: str) -> list[types.TextEdit]:
-    """The lines that differ, so that the cursor and the marks of the others stay."""
+    """The lines that differ, so that the cursor and the marks of the others stay.
+
+    None where lines end in both ways: which one a break within a text has is said by nothing in the new text.
+    """
     old = places.text
     if "\r\n" in old:
+        if re.search(r"(?<!\r)\n", old):
+            return []
         new = re.sub("\r?\n", "\r\n", new)
     if old == new:
         return []

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from math import inf
+from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -82,7 +83,7 @@ def configured_embedder() -> Embedder | None:
 
 def names_folder(name: str) -> bool:
     """Whether MEMORYGRAPH_EMBEDDING_MODEL is the folder of a local model; a name may hold a slash: `org/model`."""
-    return name.startswith(("/", "./", "../", "~"))
+    return name.startswith(("/", "./", "../", "~")) or Path(name).is_absolute()  # one of Windows has a drive
 
 
 def embed_question(embedder: Embedder, text: str) -> list[list[float]]:

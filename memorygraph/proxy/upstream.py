@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.llm.addresses import is_loopback, show_endpoint
-from memorygraph.llm.certificates import trusted_certificates
+from memorygraph.llm.certificates import check_proxies, trusted_certificates
 from memorygraph.llm.model import check_url
 from memorygraph.proxy.access import ProxyRefusalError
 
@@ -42,7 +42,8 @@ class Upstream:
     """An endpoint by its base URL, such as `https://api.openai.com/v1`; `silence` is the seconds it may say nothing.
 
     Raises:
-        MemoryGraphError: the URL cannot be one, holds a password, or has a query.
+        MemoryGraphError: the URL cannot be one, holds a password, or has a query; or the environment's proxy or
+            certificates cannot be used.
     """
 
     def __init__(self, base_url: str, silence: float = SILENCE_S) -> None:
@@ -55,16 +56,15 @@ class Upstream:
         self.base_url = base_url.rstrip("/")
         self._base = httpx2.URL(self.base_url)
         self._silence = silence
-        host = parts.hostname or ""
         # A proxy of the environment cannot reach this machine's own services.
-        own: dict[str, httpx2.BaseTransport | None] = {}
-        if is_loopback(host):
-            own = {f"all://[{host}]" if ":" in host else f"all://{host}": None}
+        direct = is_loopback(parts.hostname or "")
+        if not direct:
+            check_proxies()
         self._client = httpx2.Client(
             follow_redirects=False,
             timeout=httpx2.Timeout(silence, connect=CONNECT_S),
             limits=httpx2.Limits(max_connections=MAX_UPSTREAM_CONNECTIONS, max_keepalive_connections=20),
-            mounts=own,
+            trust_env=not direct,
             verify=trusted_certificates(),
         )
 

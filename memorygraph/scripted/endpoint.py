@@ -154,11 +154,7 @@ class Endpoint:
     ) -> WireResponse:
         """Answer a request for a chat completion or a response, by the script."""
         self.check_model(check_request(limits, request.json).model)
-        try:
-            answer = self.script.answer(request)
-        except Exception as error:  # the script is the user's code: what it raises is shown to the user
-            self.raised.append(error)
-            raise RefusedRequest(400, f"The script failed: {error!r}", code="script_failed") from error
+        answer = self.ask_script(self.script, request)
         if answer is None:
             self.unmatched.append(request)
             # Not a 5xx: a client would ask repeatedly for a reply that does not exist.
@@ -169,8 +165,16 @@ class Endpoint:
         """Answer a request for embeddings, or fail as scripted."""
         checked = check_request(EmbeddingsRequest, request.json)
         self.check_model(checked.model)
-        answer = self.embedding_failures.answer(request) or ""
+        answer = self.ask_script(self.embedding_failures, request) or ""
         return deliver(answer, lambda _reply: EmbeddingsAnswer(checked, self.dimensions), streamed=False)
+
+    def ask_script(self, script: ReplyScript, request: Request) -> ScriptedAnswer | None:
+        """Ask a script, which is the user's code: what it raises is shown to the user."""
+        try:
+            return script.answer(request)
+        except Exception as error:
+            self.raised.append(error)
+            raise RefusedRequest(400, f"The script failed: {error!r}", code="script_failed") from error
 
 
 def deliver(answer: ScriptedAnswer, answer_in: Callable[[Reply], WireAnswer], *, streamed: bool) -> WireResponse:

@@ -76,6 +76,10 @@ class Reply:
     piece_length: int = 4
     pause: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.piece_length < 1:
+            raise ValueError(f"piece_length is {self.piece_length}; expected 1 or more characters")
+
     @property
     def reason(self) -> str:
         """Why the model stopped: as scripted, or what follows from the reply."""

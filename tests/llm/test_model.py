@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import openai
@@ -20,7 +21,7 @@ from memorygraph.messages.chunks import chat_document
 from memorygraph.scripted.replies import BadJson, CutStream, Failure, Reply, Request, ScriptedAnswer, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
-from tests.web_services import Stranger
+from tests.web_services import Answer, Stranger, WebService
 
 KEY = "sk-secret-0123456789"
 WEATHER = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
@@ -160,6 +161,17 @@ def test_an_event_of_a_stream_that_is_no_chunk_is_a_model_error(event: str) -> N
         list(answer)
 
 
+def test_a_stream_that_is_not_in_utf_8_is_a_model_error() -> None:
+    def answer(*_: object) -> Answer:
+        return Answer(b'data: {"choices": [{"index": 0, "delta": {"content": "caf\xe9"}}]}\n\n')
+
+    with WebService(answer) as endpoint, OpenAIModel("any", f"http://{endpoint.host}/v1", retries=0) as model:
+        with pytest.raises(ModelError, match="not in UTF-8"), model.stream(HI) as stream:
+            list(stream)
+        with pytest.raises(ModelError, match="not JSON"):
+            model.complete(HI)
+
+
 def test_a_stream_without_an_end_is_a_model_error() -> None:
     without_end = BadJson('{"choices": [{"index": 0, "delta": {"content": "Hel"}}]}')
     with ScriptedModel(without_end) as server, _model(server) as model, model.stream(HI) as answer:
@@ -204,6 +216,25 @@ def test_a_text_that_is_too_long_has_the_vector_of_its_beginning(failure: Failur
         assert [short, long, other] == model.embed(["tea", "word " * 300, "zoo"])
 
 
+@pytest.mark.parametrize("key", ["x", "none", "openai", "token", KEY])
+def test_a_text_that_is_too_long_has_a_vector_with_any_key(key: str) -> None:
+    failure = Failure(413, f"inputs must have less than 512 tokens; the key is {KEY}")
+
+    def refuse(request: Request) -> Failure | None:
+        return failure if any(len(text.split()) > 512 for text in request.json["input"]) else None
+
+    with ScriptedModel(embedding_failures=refuse) as server, _model(server, api_key=key) as model:
+        assert model.embed(["word " * 1200]) == model.embed(["word " * 300])
+
+
+def test_a_placeholder_for_a_key_stays_in_what_an_endpoint_says() -> None:
+    with ScriptedModel(Failure(400, "no token, no openai")) as server:
+        for key in ("token", "openai", "n"):
+            with _model(server, api_key=key) as model, pytest.raises(ModelError) as raised:
+                model.complete(HI)
+        assert str(raised.value) == "the model endpoint refused the request (no token, no openai)"
+
+
 def test_a_refusal_that_no_shorter_text_mends_is_an_error_after_a_few_requests() -> None:
     with (
         ScriptedModel(embedding_failures=lambda _: Failure(400, "no such model")) as server,
@@ -225,6 +256,17 @@ def test_the_environment_configures_a_model(monkeypatch: pytest.MonkeyPatch) -> 
             assert len(model.embed(["x"])) == 1
 
 
+def test_the_environment_says_how_long_a_model_may_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTSCRIPT_LLM_TIMEOUT_MS", "200")
+    with ScriptedModel(Stall(30), embedding_failures=Stall(30)) as server:
+        model = OpenAIModel("any", server.base_url, api_key="", embedding_name="vectors", retries=0)
+        calls: list[Callable[[], object]] = [lambda: model.complete(HI), lambda: model.embed(["x"])]
+        with model:
+            for call in calls:
+                with pytest.raises(ModelError, match="did not answer in time"):
+                    call()
+
+
 def test_a_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     with ScriptedModel("Hello") as server:
         with OpenAIModel("any", server.base_url) as model:
@@ -244,7 +286,13 @@ def test_what_is_not_configured_is_said() -> None:
         OpenAIModel("any", "http://127.0.0.1:1/v1").embed(["x"])
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://", "http://[", "http://x:99999", "http://a b"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("localhost:8000", "ftp://x/v1", "http://", "http://[", "http://x:99999", "http://a b", "http://x..y/v1"),
+        *(f"http://{'a' * 64}.example/v1", "http://xn--\u00fc/v1"),
+    ],
+)
 def test_a_url_that_cannot_be_used_is_said_at_once(url: str) -> None:
     with pytest.raises(ModelError, match="URL cannot be used"):
         OpenAIModel("any", url)
@@ -267,7 +315,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> No
         (Failure(418, "teapot"), "refused the request"),
         (Failure(429), "rate limit or quota"),
         (Failure(503, body="<h1>Bad gateway</h1>"), "try again later"),
-        (Stall(30), "did not answer in time"),
+        (Stall(30), "did not answer in time: try again, or raise AGENTSCRIPT_LLM_TIMEOUT_MS"),
         (CutStream(), "cannot be reached"),
         (BadJson(), "not JSON"),
         (BadJson("[]"), "not a JSON object"),
@@ -366,6 +414,69 @@ def test_this_machine_is_reached_without_a_proxy(monkeypatch: pytest.MonkeyPatch
         with _model(server) as model:
             assert model.complete(HI).content == "Hello"
         assert proxy.visits == []
+
+
+@pytest.mark.parametrize("variable", ["ALL_PROXY", "HTTPS_PROXY", "http_proxy"])
+@pytest.mark.parametrize(
+    ("proxy", "message"),
+    [
+        ("socks5://ada:planted@127.0.0.1:9", "names a SOCKS proxy, for which .*`pip install socksio`"),
+        ("ftp://ada:planted@127.0.0.1:9", "names no proxy that can be used"),
+        ("http://ada:planted@127.0.0.1:nine", "names no proxy that can be used"),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_named_and_this_machine_is_reached_without_it(
+    monkeypatch: pytest.MonkeyPatch, variable: str, proxy: str, message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as where it is not installed
+    monkeypatch.setenv("NO_PROXY", "elsewhere.example")
+    monkeypatch.setenv(variable, proxy)
+    with OpenAIModel("any", "http://192.0.2.1/v1") as model, pytest.raises(ModelError, match=message) as raised:
+        model.complete(HI)
+    assert str(raised.value).startswith(f"{variable} ")
+    assert "planted" not in str(raised.value)
+    with ScriptedModel("Hello") as server, _model(server) as model:
+        assert model.complete(HI).content == "Hello"
+
+
+def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    empty, missing = tmp_path / "empty.pem", tmp_path / "missing.pem"
+    empty.touch()
+    for file in (empty, missing):
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        with OpenAIModel("any", "https://192.0.2.1/v1") as model, pytest.raises(ModelError) as raised:
+            model.complete(HI)
+        assert str(raised.value).startswith(f"SSL_CERT_FILE names `{file}`, which is no file of certificates (")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OPENAI_CUSTOM_HEADERS", "X-Team: atlas\nX-Key: pl\u00e4nted"),
+        ("OPENAI_CUSTOM_HEADERS", "X Key: planted"),
+        ("OPENAI_CUSTOM_HEADERS", "X-Key: planted\x01"),
+        ("OPENAI_CUSTOM_HEADERS", ": planted"),
+        ("OPENAI_ORG_ID", "planted\n"),
+        ("OPENAI_PROJECT_ID", "pl\u00e4nted"),
+    ],
+)
+def test_a_header_of_the_environment_that_cannot_be_sent_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with ScriptedModel("Hello") as server, _model(server) as model, pytest.raises(ModelError, match=variable) as raised:
+        model.complete(HI)
+    assert "nted" not in str(raised.value)
+    assert server.requests == []
+
+
+def test_headers_of_the_environment_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-Team:\tatlas, and\tmore \r\nbroken")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
+    with ScriptedModel("Hello") as server, _model(server) as model:
+        model.complete(HI)
+        headers = server.requests[0].headers
+    assert (headers["x-team"], headers["openai-organization"]) == ("atlas, and\tmore", "org-1")
 
 
 def test_what_an_endpoint_says_is_told_apart_from_what_it_means() -> None:

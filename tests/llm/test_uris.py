@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from memorygraph.errors import MemoryGraphError, ModelError
-from memorygraph.llm.uris import ModelUri, model_of, open_model, timeout_of
+from memorygraph.llm.model import read_timeout
+from memorygraph.llm.uris import ModelUri, model_of, open_model
 from memorygraph.scripted.replies import Failure, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
@@ -175,10 +176,10 @@ def test_the_timeout_is_that_of_the_environment() -> None:
 
 @pytest.mark.parametrize(("given", "seconds"), [(None, 30.0), ("", 30.0), ("1500", 1.5), ("0.5", 0.0005)])
 def test_the_timeout(given: str | None, seconds: float) -> None:
-    assert timeout_of({} if given is None else {"AGENTSCRIPT_LLM_TIMEOUT_MS": given}) == seconds
+    assert read_timeout(30.0, {} if given is None else {"AGENTSCRIPT_LLM_TIMEOUT_MS": given}) == seconds
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "soon", "inf", "nan", "30s"])
 def test_a_timeout_that_is_none_is_refused(given: str) -> None:
     with pytest.raises(MemoryGraphError, match="AGENTSCRIPT_LLM_TIMEOUT_MS is"):
-        timeout_of({"AGENTSCRIPT_LLM_TIMEOUT_MS": given})
+        read_timeout(30.0, {"AGENTSCRIPT_LLM_TIMEOUT_MS": given})

@@ -13,11 +13,13 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pygls.workspace import PositionCodec
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.languages import LANGUAGES, parse
 from memorygraph.lsp.lookup import MAX_COMPLETED_IDS, GraphLookup
+from memorygraph.lsp.server import Places, smallest_edit
 from tests.cases import Case, read_cases
 from tests.lsp.editor import Answer, Editor, Work, in_editor, in_the_end, opened, within
 
@@ -251,6 +253,9 @@ CALLED = """\
         ("a.convo", GRAPH, "goto fi", "next"),
         ("a.convo", GRAPH, "goto fi", "auto"),
         ("a.convo", GRAPH, "goto fi", "main"),
+        ("a.convo", "> node a\n> goto main\n", "goto ma", "start"),
+        ("a.convo", "> node\n> user\nHi\n> goto main\n", "goto ma", "start"),
+        ("a.convo", "> node main\n> user\nHi\n> goto\n", "node ma", "start"),
         ("a.convo", CALLED, "> bo", "required"),
         ("a.ctx", WORLD + "Edge(", 'from_node="', "lovelace"),
         ("a.pete", LOG + "&travis likes\n", "likes &he", "warmth"),
@@ -334,6 +339,16 @@ def test_a_rename_follows_a_node_among_those_that_a_route_chooses_from(tmp_path:
         uri = editor.open(tmp_path / "a.convo", text)
         assert await editor.rename(uri, "last", "> node th") == text.replace("third", "last")
         assert await editor.hover(uri, "@to ne") is None
+
+    edit(work)
+
+
+def test_a_node_that_is_called_main_is_renamed(tmp_path: Path, edit: Edit) -> None:
+    text = "> node main\n> user\nHi\n> goto main\n"
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.convo", text)
+        assert await editor.rename(uri, "start", "goto ma") == text.replace("main", "start")
 
     edit(work)
 
@@ -537,3 +552,38 @@ def test_a_server_that_cannot_be_reached_keeps_no_hover_waiting(tmp_path: Path) 
             assert (await editor.hover(uri, 'from_node="a')) is not None
 
     in_editor(work, NEO4J_URI="bolt://127.0.0.1:9", NEO4J_PASSWORD="none")
+
+
+class CountingCodec(PositionCodec):
+    """Counts the characters that it is asked about."""
+
+    def __init__(self, encoding: types.PositionEncodingKind) -> None:
+        super().__init__(encoding)
+        self.asked = 0
+
+    def client_num_units(self, chars: str) -> int:
+        self.asked += len(chars)
+        return int(super().client_num_units(chars))
+
+
+@pytest.mark.parametrize("encoding", [types.PositionEncodingKind.Utf8, types.PositionEncodingKind.Utf16])
+def test_a_place_in_a_long_line_is_found_without_counting_the_line_again(encoding: types.PositionEncodingKind) -> None:
+    line = "a\u00e4\u6f22\U0001f600 " * 2000
+    text = f"first \u00e4\n{line}\nlast \U0001f600"
+    codec = CountingCodec(encoding)
+    places = Places(text, codec)
+    for offset in range(0, len(text) + 1, 7):
+        start = text.rfind("\n", 0, offset) + 1
+        units = PositionCodec(encoding).client_num_units(text[start:offset])
+        assert places.position(offset) == types.Position(text.count("\n", 0, offset), units)
+        assert places.offset(places.position(offset)) == offset
+    assert places.offset(types.Position(1, 10**9)) == len(f"first \u00e4\n{line}")
+    assert codec.asked < 2 * len(text)
+
+
+def test_a_text_with_line_breaks_of_both_kinds_is_not_formatted() -> None:
+    codec = PositionCodec()
+    formatted = "a = 1\nb = 2\nc = 3\n"
+    assert smallest_edit(Places("a=1\r\nb = 2\nc = 3\r\n", codec), formatted) == []
+    [edit] = smallest_edit(Places("a=1\r\nb = 2\r\nc = 3\r\n", codec), formatted)
+    assert edit.new_text == "a = 1\r\n"

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from memorygraph import MemoryGraph
 from memorygraph.errors import ModelError
 from memorygraph.memory.doctor import examine_embedding
 from memorygraph.memory.local import LocalEmbedder
-from memorygraph.memory.local.encoders import gelu
+from memorygraph.memory.local.encoders import BertEncoder, gelu
 from memorygraph.memory.local.model_files import read_safetensors, read_samples
 from memorygraph.memory.vectors import embed_all, embed_question
 
@@ -306,6 +309,48 @@ def test_many_texts_on_all_cores_have_the_vectors_of_each_alone(folder: Path) ->
     texts = [" ".join(["ada", "wrote", "a", "program"][: 1 + i % 4] * (1 + i * 7 % 90)) for i in range(60)]
     for text, vector in zip(texts, embedder.embed(texts), strict=True):
         assert vector == pytest.approx(embedder.embed([text])[0], abs=1e-5)
+
+
+def test_the_weights_are_read_once_for_all_cores(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # From Python 3.12 on a cached property has no lock.
+    monkeypatch.setattr(BertEncoder.__dict__["weights"], "lock", nullcontext(), raising=False)
+    read: list[Path] = []
+
+    def slowly(file: Path) -> Any:
+        read.append(file)
+        time.sleep(0.1)
+        return read_safetensors(file)
+
+    monkeypatch.setattr("memorygraph.memory.local.encoders.read_safetensors", slowly)
+    embedder = LocalEmbedder(folder)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: embedder.embed(["ada " * 300] * 60), range(4)))
+    assert len(read) == 1
+
+
+def rewrite_weights(folder: Path, dtype: str, change: Callable[[Any], Any]) -> None:
+    """Write the weights of a model as numbers of another type."""
+    header, content = {}, b""
+    for name, values in read_safetensors(folder / "model.safetensors").items():
+        written = change(values).tobytes()
+        place = [len(content), len(content) + len(written)]
+        header[name] = {"dtype": dtype, "shape": values.shape, "data_offsets": place}
+        content += written
+    encoded = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(len(encoded).to_bytes(8, "little") + encoded + content)
+
+
+def test_weights_of_sixteen_bits_are_read(folder: Path) -> None:
+    expected = LocalEmbedder(folder).embed(["Ada wrote a program"])[0]
+    rewrite_weights(folder, "BF16", lambda values: (values.view("<u4") >> 16).astype("<u2"))
+    assert LocalEmbedder(folder).embed(["Ada wrote a program"])[0] == pytest.approx(expected, abs=0.05)
+    assert {str(values.dtype) for values in read_safetensors(folder / "model.safetensors").values()} == {"float32"}
+
+
+def test_weights_of_an_unknown_type_are_named(folder: Path) -> None:
+    rewrite_weights(folder, "F8_E4M3", lambda values: values.astype("<u1"))
+    with pytest.raises(ModelError, match=r"model\.safetensors` has numbers of the type 'F8_E4M3'; expected one of F64"):
+        LocalEmbedder(folder).embed(["ada"])
 
 
 STATIC_TEXTS = ["Ada wrote a program", "violin", "ada nonsense wrote", "a " * 600]

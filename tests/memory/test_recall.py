@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import pytest
@@ -41,7 +41,14 @@ from memorygraph.memory.recall import (
     spread_hits,
 )
 from memorygraph.memory.values import Entity
-from memorygraph.memory.vectors import Embedder, ModelEmbedder, configured_embedder, embed_all, embed_missing
+from memorygraph.memory.vectors import (
+    Embedder,
+    ModelEmbedder,
+    configured_embedder,
+    embed_all,
+    embed_missing,
+    names_folder,
+)
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.indexing import date_messages, index_messages, index_row
 from memorygraph.messages.message import Message
@@ -452,6 +459,31 @@ def test_the_environment_names_the_embedder(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", str(tmp_path))
     with pytest.raises(ModelError, match=r"it lacks config\.json"):
         configured_embedder()
+
+
+@pytest.mark.parametrize("name", ["/models/a", "./a", "../a", "~/a", "~ada/a"])
+def test_a_path_names_the_folder_of_an_embedder(name: str) -> None:
+    assert names_folder(name)
+
+
+@pytest.mark.parametrize("name", ["a", "org/model", "models/all-MiniLM-L6-v2", "hf.co/a/b:Q4"])
+def test_a_name_with_a_slash_is_asked_of_the_endpoint_and_the_error_says_how_to_name_a_folder(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("MEMORYGRAPH_EMBEDDING_MODEL", name)
+    embedder = configured_embedder()
+    assert isinstance(embedder, ModelEmbedder)
+    with pytest.raises(ModelError, match=r"no model endpoint is configured: .* a folder begins with `/`, `\./`"):
+        embedder.embed(["a"])
+
+
+def test_a_path_with_a_drive_names_a_folder_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memorygraph.memory.vectors.Path", PureWindowsPath)
+    assert names_folder("C:/models/a")
+    assert names_folder("C:\\models\\a")
+    assert not names_folder("org/model")
 
 
 def test_only_the_last_text_is_clipped_to_a_budget() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from threading import Event
 
 import openai
@@ -14,7 +16,7 @@ import pytest
 
 from memorygraph import MemoryGraph, threaded_server
 from memorygraph.errors import MemoryGraphError
-from memorygraph.proxy import Access, bodies
+from memorygraph.proxy import Access, Upstream, bodies
 from memorygraph.scripted.replies import Failure, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.proxy.conftest import Proxies, eventually
@@ -358,3 +360,13 @@ def test_an_address_that_cannot_be_forwarded_to_is_refused_without_its_secrets(p
     with pytest.raises(MemoryGraphError) as caught:
         proxies(url)
     assert "pw" not in str(caught.value)
+
+
+def test_a_proxy_of_the_environment_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as where it is not installed
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:9")
+    with pytest.raises(MemoryGraphError, match="ALL_PROXY names a SOCKS proxy"):
+        Upstream("http://192.0.2.1/v1")
+    with closing(Upstream("http://127.0.0.1:1/v1")) as upstream:  # which no proxy can reach
+        assert str(upstream) == "http://127.0.0.1:1"

@@ -151,3 +151,9 @@ def test_asynchronously(connect_async: Callable[..., openai.AsyncOpenAI]) -> Non
 
     with ScriptedModel(["Hello", "again and again"]) as model:
         assert asyncio.run(talk(model)) == ("Hello", "again and again")
+
+
+@pytest.mark.parametrize("length", [0, -1])
+def test_a_reply_in_pieces_of_no_length_is_refused(length: int) -> None:
+    with pytest.raises(ValueError, match=f"piece_length is {length}; expected 1 or more"):
+        Reply("Hello", piece_length=length)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import openai
 import pytest
 
-from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.replies import Failure, Request
 from memorygraph.scripted.scripted_model import ScriptedModel
 from memorygraph.scripted.wire import estimate_tokens, vector_of
 from tests.scripted.conftest import Connect
@@ -99,3 +99,14 @@ def test_texts_that_share_words_are_near_each_other() -> None:
 
 def test_about_four_characters_are_a_token() -> None:
     assert estimate_tokens("Hello, world!") == 4
+
+
+def test_a_script_of_failures_that_raises_is_shown_to_its_author(connect: Connect) -> None:
+    def broken(_request: Request) -> Failure:
+        raise LookupError("no such row")
+
+    model = ScriptedModel(embedding_failures=broken).start()
+    with pytest.raises(openai.BadRequestError, match="The script failed: LookupError"):
+        connect(model).embeddings.create(model="any", input="x")
+    with pytest.raises(LookupError, match="no such row"):
+        model.__exit__(None, None, None)

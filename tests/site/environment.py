@@ -43,17 +43,21 @@ VARIABLES: dict[str, dict[str, str]] = {
         "OPENAI_BASE_URL": "The address of any OpenAI-compatible endpoint. Default: that of OpenAI.",
         "ANTHROPIC_API_KEY": "The key for the models `anthropic://NAME`.",
         "ANTHROPIC_BASE_URL": "The address of an endpoint for them. Default: that of Anthropic.",
-        "AGENTSCRIPT_LLM_TIMEOUT_MS": "For how many milliseconds a model that is named by an address (`openai://NAME`, "
-        "`anthropic://NAME`, `ollama://HOST:PORT/NAME`) may answer. Default: 30000.",
+        "AGENTSCRIPT_LLM_TIMEOUT_MS": "For how many milliseconds a model may answer. Default: 30000 for one that is named by "
+        "an address (`openai://NAME`, `anthropic://NAME`, `ollama://HOST:PORT/NAME`), else 120000.",
+        "OPENAI_ORG_ID": "The organization at OpenAI that the calls are counted for, sent to the endpoint of these variables "
+        "and to no other.",
+        "OPENAI_PROJECT_ID": "The same, for a project.",
         "OPENAI_CUSTOM_HEADERS": "Headers for the endpoint of these variables, and for no other: lines `NAME: VALUE`.",
         "MEMORYGRAPH_MODEL": "The model where a program or a command names none. As `--model`.",
-        "MEMORYGRAPH_EMBEDDING_MODEL": "The model that makes vectors: a name at the endpoint, or the folder of a sentence "
-        "model. Without it, recall goes by words.",
+        "MEMORYGRAPH_EMBEDDING_MODEL": "The model that makes vectors: a name at the endpoint, which may have slashes, or the "
+        "folder of a sentence model, a path that begins with `/`, `./`, `../`, `~` or a drive. Without it, recall goes by words.",
     },
     "Networks": {
         "HTTP_PROXY": "The proxy for plain HTTP, for models, tools and downloads.",
         "HTTPS_PROXY": "The proxy for HTTPS.",
-        "ALL_PROXY": "The proxy where neither of these names one.",
+        "ALL_PROXY": "The proxy where neither of these names one. A SOCKS proxy needs another package: `socksio` for models "
+        "and tools, `pysocks` for downloads.",
         "NO_PROXY": "The hosts that are reached without a proxy.",
         "REQUESTS_CA_BUNDLE": "For downloads: the file with the certificate of a network that opens TLS.",
         "CURL_CA_BUNDLE": "The same, where there is no `REQUESTS_CA_BUNDLE`.",

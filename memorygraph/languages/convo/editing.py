@@ -64,6 +64,8 @@ def name_message(message: syntax.Message, nodes: Set[str], text: str) -> Iterato
         yield Occurrence(message.head, "node", find_word(text, message.head, head), kind="node", whole=message.span)
     elif message.role == "goto" and message.head:
         yield from name_targets([message.head], nodes, text, head)
+    elif message.role == "goto" and "main" in nodes:  # it leads there without a word of it
+        yield Occurrence("main", "node", find_word(text, role, line), fixed=True)
     elif role in ROUTES and message.head:
         moving = message.head.split()[0] in MOVING_TARGETS
         yield from name_targets(message.head.split() if moving else [message.head], nodes, text, head)
@@ -73,7 +75,9 @@ def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -
     """The node that a route leads to, the first of some words; after `auto`, the nodes among which it chooses."""
     target, *candidates = words
     if target not in MOVING_TARGETS:
-        yield Occurrence(target, "node", find_word(text, target, span))
+        # Where no node has that id, `main` leads out of the graph.
+        outside = target == "main" and target not in nodes
+        yield Occurrence(target, "node", find_word(text, target, span), fixed=outside)
         return
     names = " ".join(candidates).replace(",", " ").split()
     if target != "auto" or not nodes >= {*names}:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any, Protocol
 
 from memorygraph.errors import ModelError
@@ -42,6 +43,7 @@ class BertEncoder:
 
     def __init__(self, folder: Path, config: dict[str, Any]) -> None:
         self.file = folder / "model.safetensors"
+        self._lock = Lock()
         try:
             self._heads = int(config["num_attention_heads"])
             self._layers = int(config["num_hidden_layers"])
@@ -80,7 +82,8 @@ class BertEncoder:
         """The hidden states of the last layer for each text."""
         import numpy as np  # type: ignore[import-not-found, unused-ignore]
 
-        weights = self.weights
+        with self._lock:  # several cores begin at once, and would each read the model
+            weights = self.weights
         ends = np.cumsum([0, *map(len, texts)]).tolist()
         hidden = weights["embeddings.word_embeddings.weight"][np.concatenate([*map(np.asarray, texts)])]
         for start, end in pairwise(ends):

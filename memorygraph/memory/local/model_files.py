@@ -31,7 +31,8 @@ POOLINGS = {
 """The ways to make one vector of those of the tokens, in the order in which several are joined."""
 
 _TYPES = {
-    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1",
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1",
+    "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "<u1", "BOOL": "?",
 }  # fmt: skip
 
 
@@ -158,7 +159,7 @@ def read_samples(file: Path) -> bytes:
 
 
 def read_safetensors(file: Path) -> dict[str, Floats]:
-    """The tensors in a file of the safetensors format, mapped and not copied."""
+    """The tensors in a file of the safetensors format, mapped and not copied; numpy has no BF16, which becomes F32."""
     import numpy as np  # type: ignore[import-not-found, unused-ignore]
 
     try:
@@ -168,13 +169,17 @@ def read_safetensors(file: Path) -> dict[str, Floats]:
         start = 8 + int.from_bytes(content[:8], "little")
         header: dict[str, Any] = parse_json(bytes(content[8:start]))
         header.pop("__metadata__", None)
-        return {
+        if unknown := [entry["dtype"] for entry in header.values() if entry["dtype"] not in _TYPES]:
+            raise ModelError(f"`{file}` has numbers of the type {unknown[0]!r}; expected one of {', '.join(_TYPES)}")
+        found = {
             name: np.frombuffer(
                 content[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]],
                 dtype=_TYPES[entry["dtype"]],
             ).reshape(entry["shape"])
             for name, entry in header.items()
-            if entry["dtype"] in _TYPES
         }
+        # BF16 is the upper half of the F32 of the same number.
+        halves = {name: found[name] for name, entry in header.items() if entry["dtype"] == "BF16"}
+        return found | {name: (values.astype("<u4") << 16).view("<f4") for name, values in halves.items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ModelError(f"`{file}` does not hold weights in the safetensors format: {error}") from error
