@@ -218,7 +218,14 @@ def adopt_command(graph: MemoryGraph, *, source: str, groups: tuple[str, ...]) -
 
 def gather_tokens(file: str | None, given: tuple[str, ...]) -> dict[str, str]:
     """Return the namespace of each token, of those in a file and those that stand on the command line."""
-    return {**(read_tokens(file) if file else {}), **dict(map(parse_token, given))}
+    tokens = read_tokens(file) if file else {}
+    for token, namespace in map(parse_token, given):
+        if (other := tokens.setdefault(token, namespace)) != namespace:
+            raise click.UsageError(
+                f"the namespaces `{other}` and `{namespace}` have the same token, which can open only one: give each "
+                "its own"
+            )
+    return tokens
 
 
 def parse_token(text: str) -> tuple[str, str]:

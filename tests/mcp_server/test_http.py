@@ -17,7 +17,7 @@ import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.bearer_tokens import read_tokens
-from memorygraph.cli.serve import parse_token
+from memorygraph.cli.serve import gather_tokens, parse_token
 from memorygraph.graph.connection import Connection
 from memorygraph.mcp_server import build_app, build_server, choose_tools
 from memorygraph.mcp_server.http import MAX_BODY_BYTES, listen
@@ -185,6 +185,17 @@ def test_a_token_on_the_command_line_without_a_namespace_or_with_two_readings_is
         parse_token(given)
 
 
+def test_a_token_that_is_given_for_two_namespaces_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.touch(mode=0o600)
+    path.write_text("team s3cret\nteam another\n")
+    assert gather_tokens(str(path), ("team=s3cret", "people=a")) == {"s3cret": "team", "another": "team", "a": "people"}
+    for file, given in ((None, ("team=s3cret", "people=s3cret")), (str(path), ("people=s3cret",))):
+        with pytest.raises(click.UsageError, match="the namespaces `team` and `people` have the same token") as error:
+            gather_tokens(file, given)
+        assert "s3cret" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -267,6 +278,23 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(MemoryGraphError):
         read_tokens(path)
+
+
+def test_a_json_file_that_has_a_namespace_twice_is_refused(tmp_path: Path) -> None:
+    """Readers of JSON keep the last one, and a token that somebody has opens nothing."""
+    path = tmp_path / "tokens"
+    path.touch(mode=0o600)
+    path.write_text('{"team": "abc", "other": "def", "team": "s3cret"}')
+    with pytest.raises(MemoryGraphError, match=r"`team` twice, .* lines `NAMESPACE TOKEN`") as error:
+        read_tokens(path)
+    assert "s3cret" not in str(error.value)
+
+
+def test_a_folder_is_no_file_of_tokens_whatever_its_rights_are(tmp_path: Path) -> None:
+    for mode in (0o755, 0o700):
+        tmp_path.chmod(mode)
+        with pytest.raises(MemoryGraphError, match="is a folder: name the file of tokens"):
+            read_tokens(tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")
