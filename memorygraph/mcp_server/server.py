@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio import from_thread, to_thread
+from anyio.lowlevel import current_token
 from mcp import types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.lowlevel.server import Server
@@ -167,9 +168,10 @@ class _Handlers:
             raise request_error(types.INVALID_PARAMS, sendable(explain_missing_tool(params.name)))
         # What a client says of itself goes into the record of each write: one line, and not a long one.
         CALLER.set(sendable("".join(filter(str.isprintable, name_client(ctx))))[:MAX_CALLER].strip())
+        loop = current_token()  # calls of a program that nest deep go on in threads that know no event loop
 
         def tell(done: int, word: str) -> None:
-            from_thread.run(report_progress, ctx, done, word)
+            from_thread.run(report_progress, ctx, done, word, token=loop)
 
         PROGRESS.set(tell)  # which does nothing where the client has not asked for it
 

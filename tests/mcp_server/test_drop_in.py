@@ -473,6 +473,27 @@ def test_a_client_that_asks_for_progress_hears_how_far_a_program_is(graph: Memor
     assert heard == [(2.0, "rows written"), (1.0, "agent")]
 
 
+def test_calls_that_nest_deep_are_told_of_as_others_are(graph: MemoryGraph) -> None:
+    """They go on in threads that the server's event loop does not know."""
+    nested = " ".join(f"func f{at}() {{ return f{at + 1}() }}" for at in range(60))
+    deep = f"{nested} func f60() {{ return helper.one() }} main func() {{ return f0() }}"
+    program = f"agent helper {{ func one() {{ return 1 }} }} main agent {{ {deep} }}"
+    heard: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            for told in (None, hear):
+                result = await client.call_tool("run_program", {"program": program}, progress_callback=told)
+                assert not result.is_error, text_of(result)
+                assert result.structured_content["value"] == 1
+
+    run(work)
+    assert heard == ["agent"]
+
+
 def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="ada", name="Ada Lovelace", data="[1] x");')
     graph.messages("talk 1").append({"role": "user", "content": "Hello"})
