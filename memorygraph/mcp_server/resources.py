@@ -20,7 +20,6 @@ from memorygraph.memory.pages import as_json
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
-GRAPH_URI = "memory://knowledge-graph"
 MAX_COMPLETIONS = 100  # by the protocol
 GRAPH_TOKENS = 4 * DEFAULT_TOKENS
 
@@ -72,7 +71,7 @@ class GraphResource:
 # What a client can read, in the order in which it is listed.
 RESOURCES = (
     GraphResource(
-        GRAPH_URI,
+        "memory://knowledge-graph",
         "Knowledge Graph",
         "The knowledge graph with all entities and relations",
         lambda graph, _: as_json(graph.entities.read_graph(max_tokens=GRAPH_TOKENS).as_dict()),

@@ -31,7 +31,6 @@ from memorygraph.limits import RunLimits
 from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - both add their tools
 from memorygraph.mcp_server.pools import Pool, PoolFull, PoolSize, calls_in_work
 from memorygraph.mcp_server.resources import (
-    GRAPH_URI,
     PROMPTS,
     RESOURCES,
     GraphResource,
@@ -110,7 +109,7 @@ class _Subscribers:
                 del sessions[key]
 
     async def changed(self, namespace: str) -> None:
-        await self.listeners.changed(namespace, GRAPH_URI)
+        await self.listeners.changed(namespace)
         for key, subscriber in list(self._sessions[namespace].items()):
             try:
                 for uri in list(subscriber.uris):
@@ -249,7 +248,10 @@ class _Handlers:
         return types.EmptyResult()
 
     async def listen(self, ctx: Context, params: Any) -> Any:
-        return await self._subscribers.listeners.listen(await self._namespace(ctx), ctx, params)
+        def choose(uris: list[str]) -> list[str]:
+            return [uri for uri in dict.fromkeys(uris) if find_resource(uri)][-MAX_SUBSCRIPTIONS:]
+
+        return await self._subscribers.listeners.listen(await self._namespace(ctx), ctx, params, choose)
 
     async def _namespace(self, ctx: Context) -> str:
         try:

@@ -409,6 +409,29 @@ def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: Htt
     run(work)
 
 
+def test_who_listens_hears_of_each_resource_that_it_asked_for_and_an_unknown_one_is_not_honoured(
+    graph: MemoryGraph,
+) -> None:
+    asked = ["memory://overview", "memory://nothing", "memory://entity/Ada"]
+    known = [asked[0], asked[2]]
+
+    async def work() -> None:
+        async with (
+            mcp.Client(build_server(graph)) as client,
+            client.listen(resource_subscriptions=asked) as events,
+            client.listen(resource_subscriptions=["memory://knowledge-graph"]) as others,
+        ):
+            assert events.honored.resource_subscriptions == known
+            for name in "AB":
+                await call(client, "create_entities", entities=[{"name": name, "entityType": "t", "observations": []}])
+                with anyio.fail_after(10):
+                    heard = [getattr(await anext(aiter(events)), "uri", None) for _ in known]
+                    assert heard == known
+                    assert getattr(await anext(aiter(others)), "uri", None) == "memory://knowledge-graph"
+
+    run(work)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 def test_who_subscribed_in_the_older_protocol_hears_of_changes(graph: MemoryGraph, server: Server) -> None:
