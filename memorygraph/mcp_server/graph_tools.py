@@ -137,9 +137,11 @@ def recall(
     )
     hits = [{key: value for key, value in hit.as_dict().items() if key != "text"} for hit in found.shown]
     left_out = len(found.hits) - len(found.shown)
-    text = str(found) or "Nothing is remembered about it."
     note = f"{left_out} more did not fit: `max_tokens` can be greater." if left_out else ""
-    return ToolAnswer(text, {"hits": hits, "text": str(found), "leftOut": left_out}, note)
+    values = {"hits": hits, "text": str(found), "leftOut": left_out}
+    if not found.shown:
+        return ToolAnswer(note or "Nothing is remembered about it.", values)
+    return ToolAnswer(str(found), values, note)
 
 
 @tool("graph", "Neighbours", NeighboursAnswer)
@@ -319,9 +321,7 @@ def show_thought(
     return ToolAnswer(str(graph.pete(name).render(budget=f"{max_tokens}t")))
 
 
-@tool(
-    "programs", "Run Program", RunAnswer, writes=True, destructive=False, idempotent=False, open_world=True, runs=True
-)
+@tool("programs", "Run Program", RunAnswer, writes=True, destructive=True, idempotent=False, open_world=True, runs=True)
 def run_program(
     graph: MemoryGraph,
     models: Sequence[str] | None = None,

@@ -131,6 +131,7 @@ class _Handlers:
         self._graph_of = graph_of
         self._opened = opened
         self._tools = tools
+        self._prompts = {name: prompt for name, prompt in PROMPTS.items() if prompt.tools <= tools.keys()}
         self._subscribers = _Subscribers()
         self._calls, self._runs = Pool(CALLS), Pool(RUNS)
 
@@ -226,12 +227,14 @@ class _Handlers:
         return types.CompleteResult(completion=found)
 
     async def list_prompts(self, _ctx: Context, _params: Page) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[prompt.described for prompt in PROMPTS.values()])
+        return types.ListPromptsResult(prompts=[prompt.described for prompt in self._prompts.values()])
 
     async def get_prompt(self, _ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        prompt = PROMPTS.get(params.name)
+        prompt = self._prompts.get(params.name)
         if prompt is None:
-            raise request_error(types.INVALID_PARAMS, sendable(f"there is no prompt {params.name!r}"))
+            missing = PROMPTS[params.name].tools - self._tools.keys() if params.name in PROMPTS else ()
+            why = f" here: it needs {', '.join(sorted(missing))}" if missing else ""
+            raise request_error(types.INVALID_PARAMS, sendable(f"there is no prompt {params.name!r}{why}"))
         try:
             return prompt.filled(params.arguments or {})
         except MemoryGraphError as error:

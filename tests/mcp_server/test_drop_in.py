@@ -16,7 +16,9 @@ import pytest
 from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 
 from memorygraph import MemoryGraph
-from memorygraph.mcp_server import build_server
+from memorygraph.mcp_server import build_server, choose_tools
+from memorygraph.mcp_server.resources import PROMPTS
+from memorygraph.mcp_server.tools import TOOLS
 from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.runtime.permissions import refuse_scheme
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run, text_of
@@ -178,6 +180,10 @@ def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(graph
             some = await client.call_tool("recall", {"query": "tea", "max_tokens": 200})
             left_out = some.structured_content["leftOut"]
             assert notes_of(some) == [f"{left_out} more did not fit: `max_tokens` can be greater."]
+            far_too_long = f'Node(node_id="{"i-" * 250}", name="coffee", data="");'
+            await call(client, "load_contextscript", program=far_too_long)
+            none = await client.call_tool("recall", {"query": "coffee", "max_tokens": 200})
+            assert text_of(none) == "1 more did not fit: `max_tokens` can be greater."
 
     run(work)
 
@@ -372,6 +378,7 @@ def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph) -> N
         "forget",
         "load_contextscript",
         "merge_entities",
+        "run_program",  # a program may write a node that is there
         "undo",
     }
     assert not any("cypher" in name for name in tools)
@@ -541,6 +548,34 @@ def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
                 assert "{these} words" in getattr(filled.messages[0].content, "text", "")
             with pytest.raises(mcp.MCPError, match="needs the argument"):
                 await client.get_prompt("recall")
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("groups", "read_only", "prompts"),
+    [
+        ((), False, ["remember", "recall", "write_contextscript"]),
+        (["memory"], False, ["remember", "recall"]),
+        (["memory", "graph"], True, ["recall"]),
+        (["graph"], False, ["write_contextscript"]),
+        (["history"], False, []),
+    ],
+)
+def test_a_prompt_is_offered_where_all_tools_are_that_it_names(
+    groups: list[str], read_only: bool, prompts: list[str], graph: MemoryGraph
+) -> None:
+    async def work() -> None:
+        tools = choose_tools(groups=groups, read_only=read_only)
+        async with mcp.Client(build_server(graph, tools=tools)) as client:
+            assert [each.name for each in (await client.list_prompts()).prompts] == prompts
+            for prompt in prompts:
+                filled = await client.get_prompt(prompt, {"text": "x", "question": "x"})
+                named = {*re.findall(r"\w+", getattr(filled.messages[0].content, "text", ""))} & TOOLS.keys()
+                assert named == PROMPTS[prompt].tools
+            for prompt in PROMPTS.keys() - prompts:
+                with pytest.raises(mcp.MCPError, match=rf"no prompt '{prompt}' here: it needs \w+"):
+                    await client.get_prompt(prompt, {"text": "x", "question": "x"})
 
     run(work)
 
