@@ -113,6 +113,14 @@ def notes_of(result: Any) -> list[str]:
 
 
 A, B, C = ({"name": name, "entityType": "t", "observations": ["x"]} for name in "ABC")
+DECLARED = """
+Node(node_id="d", name="D", data="data"); Node(node_id="e", name="E", data="");
+Edge(edge_id="k1", from_node="d", to_node="e", verb="knows", weight=1);
+Edge(edge_id="k2", from_node="d", to_node="e", verb="knows", weight=1);
+Node(node_id="o", name="", data="of both");
+Edge(edge_id="o1", from_node="d", to_node="o", verb="observed", weight=1);
+Edge(edge_id="o2", from_node="e", to_node="o", verb="observed", weight=1);
+"""
 A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"} for ends in ("AB", "BA"))
 
 
@@ -149,6 +157,22 @@ A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"
             ["1 of 2 was there, and was deleted."],
         ),
         ("delete_observations", {"deletions": [{"entityName": "D", "observations": ["data"]}]}, []),
+        ("delete_observations", {"deletions": [{"entityName": "D", "observations": ["data", "of both"]}]}, []),
+        (
+            "delete_observations",
+            {"deletions": [{"entityName": name, "observations": ["of both"]} for name in ("D", "E")]},
+            [],
+        ),
+        (
+            "delete_observations",
+            {"deletions": [{"entityName": name, "observations": ["of both", "y"]} for name in ("D", "E", "D", "F")]},
+            ["2 of 6 were there, and were deleted."],
+        ),
+        (
+            "delete_relations",
+            {"relations": [{"from": "D", "to": name, "relationType": "knows"} for name in ("E", "E", "F")]},
+            ["1 of 2 was there, and was deleted."],
+        ),
         ("delete_entities", {"entityNames": ["A"]}, []),
         ("delete_entities", {"entityNames": ["A", "nobody", "none"]}, ['"nobody", "none" were not there.']),
         ("delete_entities", {"entityNames": ["nobody"]}, ["Nothing of it was there: nothing was deleted."]),
@@ -161,7 +185,7 @@ def test_the_text_says_what_happened(
     """Many clients drop the structured part."""
 
     async def work() -> None:
-        graph.load('Node(node_id="d", name="D", data="data");')
+        graph.load(DECLARED)
         async with mcp.Client(build_server(graph)) as client:
             await call(client, "create_entities", entities=[A, B])
             await call(client, "create_relations", relations=[A_LIKES_B])
