@@ -43,6 +43,7 @@ from memorygraph.mcp_server.tools import (
     provenance,
     tool,
 )
+from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.memory.pages import MIN_ROW_TOKENS
 from memorygraph.messages.stored_conversations import find_stored_conversation
 
@@ -106,7 +107,8 @@ def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -
     from memorygraph.client import MemoryGraph
 
     problems = MemoryGraph.check(program, strict=strict)
-    return ToolAnswer.of({"errors": [problem.as_dict() for problem in problems]})
+    told = [{**problem.as_dict(), "message": say_in_words_of_tools(problem.message)} for problem in problems]
+    return ToolAnswer.of({"errors": told})
 
 
 @tool("memory", "Recall", RecallAnswer)

@@ -251,7 +251,7 @@ def explain_to_client(error: MemoryGraphError) -> str:
         return say_in_words_of_tools(str(error))
     if error.brief != str(error):
         logger.warning("%s", error)
-    return error.brief
+    return say_in_words_of_tools(error.brief)
 
 
 def failure(message: str) -> CallToolResult:

@@ -37,6 +37,10 @@ OF_TOOLS = {
     ),
     r"`load --batch (\d+)` stores them in parts": r"send at most \1 at a time",
     r"`delete .+? --batch (\d+)` deletes it in parts": r"delete its edges first, at most \1 at a time",
+    r", as `export --at \d+` writes them": "",
+    r"--strict (wants|does not allow)": r"`strict` \1",
+    r"\. Allow a folder that holds both with `--import-folder .*?` \(in Python: import_folder\)": "",
+    r": name one with --model, or set MEMORYGRAPH_MODEL": ", and this server was started without one",
     r"`--yes` does not ask": "`dry_run`: false forgets it",
     r"`load --batch \d+` loads a file so, .* take fewer rows at a time": "send less at a time",
 }

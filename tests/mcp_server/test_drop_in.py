@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -295,6 +294,16 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
             "and nothing was changed by it: delete its edges first, at most 30000 at a time",
         ),
         (
+            "a script, which has declarations of what it changed or deleted, as `export --at 4` writes them: "
+            "`load --batch 30000` stores them in parts",
+            "a script, which has declarations of what it changed or deleted: send at most 30000 at a time",
+        ),
+        (
+            "`../x` is outside of the folder of the program; only files in it are imported. "
+            "Allow a folder that holds both with `--import-folder ..` (in Python: import_folder)",
+            "`../x` is outside of the folder of the program; only files in it are imported",
+        ),
+        (
             "Without a dry run it is forgotten in parts, which have room: `--yes` does not ask",
             "Without a dry run it is forgotten in parts, which have room: `dry_run`: false forgets it",
         ),
@@ -325,29 +334,74 @@ COMMANDS_OF_PEOPLE = {
 }
 
 
-def messages_with_commands() -> Iterator[str]:
-    """The texts of the package below the client that name a command of memorygraph, their values as `…`."""
-    for path in (path for path in FILES if RANK[part_of(path)] < RANK["client"]):
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+# Options that messages may name to a client, with the reason.
+OPTIONS_OF_PEOPLE = {
+    "--allow-tool": "in a part of a message, of which no more is told as a whole",
+    "--uri": "for the person on whose machine the server runs",
+    **dict.fromkeys(
+        ("--agent", "--fix", "--format", "--function", "--model", "--namespace", "--summary", "--write"),
+        "no tool imports into a namespace, exports, mends or evaluates, and none has these ways to run or to query",
+    ),
+}
+
+
+def messages(wanted: re.Pattern[str], besides: tuple[str, ...] = ()) -> set[str]:
+    """The texts of the package below the client, besides those of some parts, that have something; values are `…`."""
+    found = set()
+    for path in (path for path in FILES if RANK[part_of(path)] < RANK["client"] and part_of(path) not in besides):
         nodes = nodes_of(path)
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         skipped = {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+        joined = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+        parts_of_joined = {id(part) for node in joined for part in node.values}
         for node in nodes:
+            if id(node) in parts_of_joined:
+                continue
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
             said = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
             said = re.sub(r"`memorygraph(?:…|{option}) ", "`memorygraph ", said)  # the namespace, where it is another
-            if "`memorygraph " in said and said not in skipped:
-                yield said
+            if wanted.search(said) and said not in skipped:
+                found.add(said)
+    return found
 
 
 def test_no_message_names_a_command_to_a_client_that_has_only_tools() -> None:
-    messages = {*messages_with_commands()}
-    assert len(messages) > 20
+    named = messages(re.compile("`memorygraph "))
+    assert len(named) > 20
     left = {
         command
-        for message in map(say_in_words_of_tools, messages)
+        for message in map(say_in_words_of_tools, named)
         for command in re.findall(r"(?<!on the machine of this server )`memorygraph ([^`]*)`", message)
     }
     assert left == COMMANDS_OF_PEOPLE.keys()
+
+
+def test_no_message_names_an_option_to_a_client_that_has_only_tools() -> None:
+    # Those of `server` are for the one on whose machine Neo4j runs, or go to a program; `masking` names what it masks.
+    named = {said.replace("…", "7") for said in messages(OPTION, ("server", "masking"))}
+    assert len(named) > 20
+    told = {re.sub("`memorygraph [^`]*`", "", say_in_words_of_tools(message)) for message in named}
+    assert {option for message in told for option in OPTION.findall(message)} == OPTIONS_OF_PEOPLE.keys()
+
+
+@pytest.mark.parametrize("tool", ["check_contextscript", "load_contextscript"])
+@pytest.mark.parametrize("weight", [".5", "0.5"])
+def test_what_the_letter_of_the_grammar_refuses_is_said_by_the_name_of_the_argument(
+    tool: str, weight: str, graph: MemoryGraph
+) -> None:
+    text = "b" if weight == ".5" else "€"
+    nodes = f'Node(node_id="a", name="A", data="{text}"); Node(node_id="b", name="B", data="");'
+    edge = f'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight={weight});'
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            told = text_of(await client.call_tool(tool, {"program": nodes + edge, "strict": True}))
+            assert re.search("`strict` (wants digits on both sides|does not allow)", told), told
+            assert "--strict" not in told
+
+    run(work)
 
 
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
