@@ -392,11 +392,15 @@ def choose_tools(
 ) -> dict[str, Tool]:
     """The tools that a server offers: all of the groups, or of all groups, but those; read only, none that writes.
 
+    No groups are all of them, and so is `all` among some.
+
     `models` are those that programs of clients may ask, by default that of MEMORYGRAPH_MODEL.
 
     Raises:
         NotFoundError: there is no such group, or no such tool.
     """
+    if "all" in groups:
+        groups = ()
     if unknown := sorted(set(groups) - GROUPS.keys()):
         raise NotFoundError(f"there is no group of tools `{unknown[0]}`; there are: {', '.join(GROUPS)}, and all")
     left_out = set(without)

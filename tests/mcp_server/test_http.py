@@ -20,7 +20,7 @@ from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli.serve import gather_tokens, parse_token
 from memorygraph.graph.connection import Connection
 from memorygraph.mcp_server import build_app, build_server, choose_tools
-from memorygraph.mcp_server.http import MAX_BODY_BYTES, listen
+from memorygraph.mcp_server.http import MAX_BODY_BYTES, allowed_from, listen
 from memorygraph.mcp_server.server import NamespaceGraphs
 from memorygraph.mcp_server.tools import TOOLS
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, run
@@ -146,7 +146,23 @@ def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_first_piece(host
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
+@pytest.mark.parametrize("host", ["ü" * 70, "a..ü", "x" * 70, "no such host"])
+def test_a_host_that_has_no_address_is_said_to_be_none(host: str) -> None:
+    with pytest.raises(MemoryGraphError, match=f"cannot serve at {host} port 0: "):
+        listen(host, 0)
+
+
+def test_an_address_may_stand_in_brackets_and_without() -> None:
+    with listen("[::1]", 0) as listener:
+        assert listener.getsockname()[0] == "::1"
+    own = ["[::1]", "[::1]:8000"]
+    assert allowed_from("[::1]", 8000).allowed_hosts[-2:] == allowed_from("::1", 8000).allowed_hosts[-2:] == own
+    names = ["fd00::5", "[fd00::5]", "[FD00::5]:9", "h:9", "h"]
+    allowed = allowed_from("127.0.0.1", 8000, names).allowed_hosts[8:]
+    assert allowed == [*["[fd00::5]", "[fd00::5]:8000"] * 2, "[fd00::5]:9", "h:9", "h", "h:8000"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]", "192.168.1.5", "example.org", ""])
 def test_beyond_this_machine_it_serves_with_tokens_only(graph: MemoryGraph, host: str) -> None:
     with pytest.raises(MemoryGraphError, match="give it tokens"):
         build_app(graph, host, 8000)
@@ -159,6 +175,9 @@ def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> Non
     assert not {"create_entities", "load_contextscript", "undo", "run_program"} & reading.keys()
     assert not {"merge_entities", "forget"} & reading.keys()
     assert "recall" not in choose_tools(["recall"])
+    assert (
+        choose_tools(groups=["memory", "all"]).keys() == choose_tools().keys() > choose_tools(groups=["memory"]).keys()
+    )
     with pytest.raises(NotFoundError, match="no tool `recal`"):
         choose_tools(["recal"])
 
