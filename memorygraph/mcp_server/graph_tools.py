@@ -349,7 +349,14 @@ def run_program(
     def hear(event: Event, _depth: int) -> None:
         advance.by(1, event["kind"])
 
-    with tempfile.TemporaryDirectory() as folder:
+    try:
+        empty = tempfile.TemporaryDirectory()
+    except OSError as error:
+        raise MemoryGraphError(
+            "no folder can be made for the program: TMPDIR on the machine of this server has to name one that can be "
+            "written to, and has room"
+        ) from error
+    with empty as folder:
         result = graph.run(
             script,
             input,

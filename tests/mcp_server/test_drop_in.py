@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import tempfile
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -600,6 +601,20 @@ def test_calls_that_nest_deep_are_told_of_as_others_are(graph: MemoryGraph) -> N
 
     run(work)
     assert heard == ["agent"]
+
+
+def test_without_a_place_for_temporary_files_no_program_runs(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            refused = await client.call_tool("run_program", {"program": "main agent { main func() { return 1 } }"})
+            assert refused.is_error
+            assert "TMPDIR on the machine of this server" in text_of(refused)
+
+    run(work)
 
 
 def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
