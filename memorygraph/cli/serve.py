@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,7 +162,7 @@ def serve_command(
         return
     namespaces = gather_tokens(tokens, given)
     opened = OpenedServer(settings)
-    graph = BackgroundGraph(opened.connect, opened.is_gone)
+    graph = BackgroundGraph(opened.connect, opened.is_gone, partial(describe_opening, settings))
     if transport == "stdio":
         serve_stdio(graph, tools)
         return
@@ -221,6 +222,17 @@ def adopt_command(graph: MemoryGraph, *, source: str, groups: tuple[str, ...]) -
     That is an mcp-neo4j-memory server, or Graphiti, of which its entities and facts are taken.
     """
     print_import(graph.adopt_memory(source, groups))
+
+
+def describe_opening(settings: Settings) -> str:
+    """Say what a client waits for while the graph of these settings is being opened."""
+    from memorygraph.cli.server import embedded_server
+    from memorygraph.mcp_server.server import STARTING
+    from memorygraph.server.installation import is_complete
+
+    if not settings.embedded:
+        return "the Neo4j of this server has not answered yet"
+    return STARTING if is_complete(embedded_server().artifacts) else "Neo4j is being downloaded, and starts then"
 
 
 def gather_tokens(file: str | None, given: tuple[str, ...]) -> dict[str, str]:

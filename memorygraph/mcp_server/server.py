@@ -67,7 +67,8 @@ MAX_CALLER = 100  # characters
 PATIENCE_S = 1.5  # for a Neo4j that is starting: some clients wait 5 s for a tool, and what they gave up helps nobody
 PROGRESS_EVERY_S = 1.0
 POLL_S = 0.05
-STARTING = "Neo4j is starting, which takes some 10 s: nothing was done; try again in 5 s"
+STARTING = "Neo4j is starting, which mostly takes some 10 s"
+TRY_AGAIN = "nothing was done; try again in 5 s"
 
 logger = logging.getLogger(__name__)
 Context = Any  # of a request, in the SDK's version
@@ -152,7 +153,7 @@ class _Handlers:
             if waited_s > PATIENCE_S and not waits:
                 raise StartingError(self._opened.say_starting())
             if waits and waited_s >= told_s:
-                await report_progress(ctx, waited_s, "Neo4j is starting")
+                await report_progress(ctx, waited_s, self._opened.describe())
                 told_s = waited_s + PROGRESS_EVERY_S
             await anyio.sleep(POLL_S)
 
@@ -296,12 +297,17 @@ class BackgroundGraph:
     It is begun by the first request that needs it: a client that only checks programs starts no Neo4j.
 
     Calling it gives the graph, when it is there. `begin` opens it where it is not: also where that has failed before,
-    and where `is_gone` says that its Neo4j has ended meanwhile. `close` closes it.
+    and where `is_gone` says that its Neo4j has ended meanwhile. `describe` says what takes its time while it is being
+    opened. `close` closes it.
     """
 
     def __init__(
-        self, open_graph: Callable[[], AbstractContextManager[MemoryGraph]], is_gone: Callable[[], bool] = lambda: False
+        self,
+        open_graph: Callable[[], AbstractContextManager[MemoryGraph]],
+        is_gone: Callable[[], bool] = lambda: False,
+        describe: Callable[[], str] = lambda: STARTING,
     ) -> None:
+        self.describe = describe
         self._open_graph = open_graph
         self._is_gone = is_gone
         self._lock = threading.Lock()
@@ -314,13 +320,14 @@ class BackgroundGraph:
         """The graph; where it could not be opened, the reason is raised."""
         if (graph := self._graph) is not None:
             return graph
-        raise self._failure or StartingError(STARTING)
+        raise self._failure or StartingError(self.say_starting())
 
     def say_starting(self) -> str:
         """Say that it is being opened, and why the last attempt failed: one that takes long would hide the reason."""
+        starting = f"{self.describe()}: {TRY_AGAIN}"
         if not isinstance(self._failure, MemoryGraphError):
-            return STARTING
-        return f"{STARTING}. The start before failed: {explain_to_client(self._failure)}"
+            return starting
+        return f"{starting}. The start before failed: {explain_to_client(self._failure)}"
 
     @property
     def is_opening(self) -> bool:
