@@ -345,9 +345,9 @@ class AsyncEntities:
     async def delete(self, names: Sequence[str]) -> dict[str, int]:
         """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
     async def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
-        """Delete observations by their texts; missing ones are ignored. Returns the counts."""
+        """Delete observations by their texts; missing ones are ignored."""
     async def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
-        """Delete relations; missing ones are ignored. Returns the counts."""
+        """Delete relations; missing ones are ignored."""
     async def aliases(self, names: Iterable[str]) -> dict[str, str]:
         """Those of these names that are aliases, each with the name of the entity that it stands for."""
     async def names(self, beginning: str = "", limit: int = 100) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ _COMMENT = re.compile(r"\s#")
 
 def read_tokens(path: str | Path) -> dict[str, str]:
     """The namespace of each token in a file, which has lines of both, or is a JSON object of them."""
+    if Path(path).is_dir():
+        raise MemoryGraphError(f"{path} is a folder: name the file of tokens")
     try:
         refuse_exposed(Path(path))
         text = Path(path).read_text("utf-8-sig")
@@ -23,16 +26,7 @@ def read_tokens(path: str | Path) -> dict[str, str]:
         raise NotFoundError(f"no such file: {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise MemoryGraphError(f"cannot read {path}: {error}") from None
-    pairs: list[tuple[str, ...]]
-    if text.lstrip().startswith("{"):
-        try:
-            pairs = list(parse_json(text).items())
-        except ValueError as error:
-            raise MemoryGraphError(f"{path} is not valid JSON: {error}") from None
-        if not all(isinstance(token, str) and token for _, token in pairs):
-            raise MemoryGraphError(f"{path}: each value is the token of a namespace")
-    else:
-        pairs = list(_read_lines(path, text))
+    pairs = _read_object(path, text) if text.lstrip().startswith("{") else list(_read_lines(path, text))
     tokens: dict[str, str] = {}
     for number, pair in enumerate(pairs, start=1):
         if len(pair) != 2 or pair[1] in tokens:
@@ -41,6 +35,22 @@ def read_tokens(path: str | Path) -> dict[str, str]:
     if not tokens:
         raise MemoryGraphError(f"{path} has no tokens")
     return tokens
+
+
+def _read_object(path: str | Path, text: str) -> list[tuple[str, ...]]:
+    try:
+        pairs: list[tuple[str, ...]] = parse_json(text, read_object=list)
+    except ValueError as error:
+        raise MemoryGraphError(f"{path} is not valid JSON: {error}") from None
+    if not all(isinstance(token, str) and token for _, token in pairs):
+        raise MemoryGraphError(f"{path}: each value is the token of a namespace")
+    counts = Counter(namespace for namespace, _ in pairs)
+    if twice := [namespace for namespace, count in counts.items() if count > 1]:
+        raise MemoryGraphError(
+            f"{path} has the namespace `{twice[0]}` twice, and a JSON object has one token of each: for several write "
+            "lines `NAMESPACE TOKEN`"
+        )
+    return pairs
 
 
 def _read_lines(path: str | Path, text: str) -> Iterator[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""What a host name says about who can listen."""
+"""What a host name says about who can listen, and how a URL has it."""
 
 from __future__ import annotations
 
@@ -22,3 +22,12 @@ def is_local_only(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def host_in_url(host: str) -> str:
+    """A host as a URL has it: an IPv6 address in brackets.
+
+    >>> host_in_url("::1"), host_in_url("[::1]"), host_in_url("example.org:80")
+    ('[::1]', '[::1]', 'example.org:80')
+    """
+    return f"[{host}]" if host.count(":") > 1 and not host.startswith("[") else host

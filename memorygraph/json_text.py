@@ -30,8 +30,13 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _TOKEN = re.compile(r'[\[\]{}"]|\\.', re.DOTALL)
 
 
-def parse_json(text: str | bytes | bytearray, *, strict: bool = False) -> Any:
+def parse_json(
+    text: str | bytes | bytearray, *, strict: bool = False, read_object: Callable[[list[Any]], Any] | None = None
+) -> Any:
     """Parse a JSON text; `strict` refuses `NaN` and `Infinity`, which Python reads and JSON does not have.
+
+    `read_object` is given the pairs of each object, and returns what is to stand for it: with `dict`, which is the
+    default, the last of two equal keys wins.
 
     >>> parse_json('{"a": [1, "]"]}')
     {'a': [1, ']']}
@@ -42,7 +47,7 @@ def parse_json(text: str | bytes | bytearray, *, strict: bool = False) -> Any:
     Raises:
         ValueError: the text is not JSON, or nests more than `MAX_JSON_DEPTH` levels; a `JSONDecodeError` says where.
     """
-    return _parse(text, MAX_JSON_DEPTH, strict=strict)
+    return _parse(text, MAX_JSON_DEPTH, strict=strict, read_object=read_object)
 
 
 def parse_stored_json(text: str | bytes) -> Any:
@@ -136,11 +141,18 @@ def _refuse_constant(name: str) -> NoReturn:
 _STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def _parse(text: str | bytes | bytearray, maximum: int, *, strict: bool) -> Any:
+def _parse(
+    text: str | bytes | bytearray,
+    maximum: int,
+    *,
+    strict: bool,
+    read_object: Callable[[list[Any]], Any] | None = None,
+) -> Any:
     if not isinstance(text, str):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     check_json_depth(text, maximum)
-    return _call(lambda: json.loads(text, parse_constant=_refuse_constant if strict else None), text)
+    constant = _refuse_constant if strict else None
+    return _call(lambda: json.loads(text, parse_constant=constant, object_pairs_hook=read_object), text)
 
 
 def _call(parse: Callable[[], _Result], text: str) -> _Result:

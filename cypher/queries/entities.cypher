@@ -214,7 +214,8 @@ RETURN collect(coalesce(edge.place, edge.arrival)) AS places;
 
 // name: find-observations
 // What goes with observations: they themselves, or, where an edge is at them that does not go, the edges to them. What
-// ContextScript stored as data of an entity is to be emptied. Parameters: namespace, rows [{entity, texts}].
+// ContextScript stored as data of an entity is to be emptied. And which observations these are: the id of the entity and
+// the text. Parameters: namespace, rows [{entity, texts}].
 CALL () {
   UNWIND $rows AS row
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
@@ -225,19 +226,21 @@ CALL () {
   WITH observation, going, COUNT { (observation)-[:EDGE]-() } = size(going) AS alone
   UNWIND going AS edge
   RETURN collect(DISTINCT CASE WHEN alone THEN observation.id END) AS nodes,
-         collect(CASE WHEN NOT alone THEN edge.id END) AS edges
+         collect(CASE WHEN NOT alone THEN edge.id END) AS edges,
+         collect(DISTINCT [startNode(edge).id, observation.data]) AS observed
 }
 CALL () {
   UNWIND $rows AS row
   MATCH (entity:Node {namespace: $namespace, id: row.entity})
   USING INDEX SEEK entity:Node(namespace, id)
   WHERE entity.data <> '' AND entity.data IN row.texts
-  RETURN collect(DISTINCT row.entity) AS emptied
+  RETURN collect(DISTINCT row.entity) AS emptied, collect(DISTINCT [row.entity, entity.data]) AS of_data
 }
-RETURN nodes, edges, emptied;
+RETURN nodes, edges, emptied, observed + of_data AS found;
 
 // name: find-relations
-// The edges that relations are. Parameters: namespace, rows [{sources, targets, verb}].
+// The edges that relations are, and the indexes of those relations. Parameters: namespace, rows [{index, sources, targets,
+// verb}].
 UNWIND $rows AS row
 UNWIND row.sources AS source_id
 UNWIND row.targets AS target_id
@@ -246,8 +249,8 @@ USING INDEX SEEK source:Node(namespace, id)
 MATCH (target:Node {namespace: $namespace, id: target_id})
 USING INDEX SEEK target:Node(namespace, id)
 MATCH (source)-[edge:EDGE {verb: row.verb}]->(target)
-WITH collect(DISTINCT edge.id) AS edges
-RETURN [] AS nodes, edges, [] AS emptied;
+WITH collect(DISTINCT edge.id) AS edges, collect(DISTINCT row.index) AS found
+RETURN [] AS nodes, edges, [] AS emptied, found;
 
 // name: entities
 // A page of the entities of a namespace in the order in which they came, from one place on. Parameters: namespace,

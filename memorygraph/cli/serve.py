@@ -6,10 +6,12 @@ import json
 import os
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli import output
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 
 CLIENT_CONFIG = "--client-config"
-TOKENS = "--tokens"
+OF_HTTP = {"--host": "host", "--port": "port", "--tokens": "tokens", "--token": "given", "--allow-host": "hosts"}
 PREFIXES = ("MEMORYGRAPH_", "NEO4J_", "OPENAI_", "ANTHROPIC_", "AGENTSCRIPT_")
 PATHS = (
     "MEMORYGRAPH_HOME",
@@ -39,28 +41,26 @@ PATHS = (
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")  # in small letters too
 
 
-def print_client_config(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:  # noqa: ARG001, FBT001 - as click calls it
-    """Print the entry of a client's configuration that starts a server as this command would, and end.
+def entry_of_command() -> dict[str, Any]:
+    """The entry of a client's configuration that starts a server as this command would.
 
     Clients start servers without the variables of a shell, in another folder, and may not know where this program is:
     the entry names all of them. The values of the variables, a password and keys among them, are part of it.
     """
-    if not wanted:
-        return
-    given = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
-    arguments = list(map(make_tokens_absolute, ["", *given], given))
+    arguments = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
     variables = {name: make_absolute(name, value) for name, value in sorted(os.environ.items()) if is_needed(name)}
-    server = {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
-    output.print_text(json.dumps({"mcpServers": {"memory": server}}, indent=2, ensure_ascii=False))
-    ctx.exit()
+    return {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
 
 
-def make_tokens_absolute(before: str, argument: str) -> str:
-    """Write an argument, given the one before it, so that a file of tokens that it names is found from any folder."""
-    option, is_joined, file = argument.partition("=")
-    if before == TOKENS:
-        return str(Path(argument).absolute())
-    return f"{TOKENS}={Path(file).absolute()}" if is_joined and option == TOKENS else argument
+def entry_of_url(host: str, port: int, hosts: tuple[str, ...], *, with_token: bool) -> dict[str, Any]:
+    """The entry of a client's configuration that reaches a server over HTTP, which runs by itself."""
+    from memorygraph.mcp_server.http import PATH, allowed_from
+
+    if not port:
+        raise click.UsageError(f"{CLIENT_CONFIG} needs the --port at which the server will listen")
+    # The last of them is the name that was given last, or else that of the host itself, with its port.
+    entry = {"type": "http", "url": f"http://{allowed_from(host, port, hosts).allowed_hosts[-1]}{PATH}"}
+    return {**entry, "headers": {"Authorization": "Bearer TOKEN"}} if with_token else entry
 
 
 def is_needed(name: str) -> bool:
@@ -84,7 +84,7 @@ def make_absolute(name: str, value: str) -> str:
 @click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio")
 @click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen, for http.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, metavar="PORT")
-@click.option(TOKENS, metavar="FILE", help="Bearer tokens, each with its namespace: lines `NAMESPACE TOKEN`.")
+@click.option("--tokens", metavar="FILE", help="Bearer tokens, each with its namespace: lines `NAMESPACE TOKEN`.")
 @click.option(
     "--token", "given", multiple=True, metavar="NAMESPACE=TOKEN", help="A token; the process list shows it to others."
 )
@@ -111,10 +111,8 @@ def make_absolute(name: str, value: str) -> str:
 @click.option(
     CLIENT_CONFIG,
     is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=print_client_config,
-    help="Print what to write into the configuration of an MCP client, so that it starts this server, and end.",
+    help="Print what to write into the configuration of an MCP client, so that it starts this server, or reaches it "
+    "over http, and end.",
 )
 @click.pass_obj
 def serve_command(
@@ -130,6 +128,7 @@ def serve_command(
     groups: str,
     read_only: bool,
     without: tuple[str, ...],
+    client_config: bool,
 ) -> None:
     """Serve the memory to MCP clients, over standard input and output or over HTTP under /mcp.
 
@@ -148,13 +147,22 @@ def serve_command(
     """
     from memorygraph.mcp_server import BackgroundGraph, choose_tools, serve_http, serve_stdio
 
-    if transport == "stdio" and (tokens or given or hosts):
-        raise click.UsageError("--tokens, --token and --allow-host go with --transport http")
-    namespaces = gather_tokens(tokens, given)
-    named = [] if groups == "all" else [name.strip() for name in groups.split(",")]
+    source = click.get_current_context().get_parameter_source
+    for option, name in OF_HTTP.items():
+        if transport == "stdio" and source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} goes with --transport http")
+    named = [name.strip() for name in groups.split(",")]
     tools = choose_tools(without, groups=named, read_only=read_only, models=models)
+    if client_config:
+        is_http = transport == "http"
+        entry = entry_of_url(host, port, hosts, with_token=bool(tokens or given)) if is_http else entry_of_command()
+        output.print_text(json.dumps({"mcpServers": {"memory": entry}}, indent=2, ensure_ascii=False))
+        if is_http:
+            output.say(f"a client starts no server over http: start it yourself, without {CLIENT_CONFIG}")
+        return
+    namespaces = gather_tokens(tokens, given)
     opened = OpenedServer(settings)
-    graph = BackgroundGraph(opened.connect, opened.is_gone)
+    graph = BackgroundGraph(opened.connect, opened.is_gone, partial(describe_opening, settings))
     if transport == "stdio":
         serve_stdio(graph, tools)
         return
@@ -216,9 +224,27 @@ def adopt_command(graph: MemoryGraph, *, source: str, groups: tuple[str, ...]) -
     print_import(graph.adopt_memory(source, groups))
 
 
+def describe_opening(settings: Settings) -> str:
+    """Say what a client waits for while the graph of these settings is being opened."""
+    from memorygraph.cli.server import embedded_server
+    from memorygraph.mcp_server.server import STARTING
+    from memorygraph.server.installation import is_complete
+
+    if not settings.embedded:
+        return "the Neo4j of this server has not answered yet"
+    return STARTING if is_complete(embedded_server().artifacts) else "Neo4j is being downloaded, and starts then"
+
+
 def gather_tokens(file: str | None, given: tuple[str, ...]) -> dict[str, str]:
     """Return the namespace of each token, of those in a file and those that stand on the command line."""
-    return {**(read_tokens(file) if file else {}), **dict(map(parse_token, given))}
+    tokens = read_tokens(file) if file else {}
+    for token, namespace in map(parse_token, given):
+        if (other := tokens.setdefault(token, namespace)) != namespace:
+            raise click.UsageError(
+                f"the namespaces `{other}` and `{namespace}` have the same token, which can open only one: give each "
+                "its own"
+            )
+    return tokens
 
 
 def parse_token(text: str) -> tuple[str, str]:

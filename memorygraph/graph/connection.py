@@ -154,7 +154,7 @@ def warn_if_readable(uri: str) -> None:
 
 
 def require_bolt(uri: str) -> None:
-    """Refuse an address that is not one of Neo4j's drivers, such as that of Neo4j Browser.
+    """Refuse an address that is not one of Neo4j's drivers, such as that of Neo4j Browser, or that has a login in it.
 
     >>> require_bolt("http://localhost:7474")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
@@ -162,6 +162,12 @@ def require_bolt(uri: str) -> None:
     """
     scheme, separator, rest = uri.partition("://")
     if separator and scheme.lower() in SCHEMES:
+        _, at, address = rest.partition("?")[0].rpartition("@")
+        if at:  # the driver's own error of it says nothing, or repeats the password
+            raise ConnectionError(
+                f"the Neo4j address has a login in it: write it as {scheme}://{printable(address)}, and give the user "
+                "name in NEO4J_USERNAME and the password in NEO4J_PASSWORD"
+            )
         return
     found = f"begins with `{printable(scheme)}://`" if separator else "has no scheme"
     place = ""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, ToolAnswer, ToolArguments, provenance, tool
 from memorygraph.mcp_server.wording import (
+    NOTHING_DELETED,
     explain_aliases,
     explain_deletion,
     explain_entities,
@@ -166,7 +167,7 @@ def delete_entities(graph: MemoryGraph, *, entity_names: DeletedNames) -> ToolAn
     """Delete multiple entities and their associated relations from the knowledge graph."""
     aliases, missing = graph.entities.aliases(entity_names), graph.entities.missing(entity_names)
     deleted = graph.entities.attributed_to(provenance()).delete(entity_names)
-    said = explain_deletion(deleted) or explain_missing(missing)
+    said = explain_missing(missing) if deleted["nodes_deleted"] else NOTHING_DELETED
     return answer_deletion("Entities deleted successfully", said, aliases)
 
 
@@ -178,7 +179,9 @@ def delete_observations(graph: MemoryGraph, *, deletions: list[ObservationDeleti
     wanted = {
         (aliases.get(each.entity_name, each.entity_name), text) for each in deletions for text in each.observations
     }
-    return answer_deletion("Observations deleted successfully", explain_deletion(deleted, len(wanted)), aliases)
+    return answer_deletion(
+        "Observations deleted successfully", explain_deletion(deleted["found"], len(wanted)), aliases
+    )
 
 
 @tool("memory", "Delete Relations", DoneAnswer, writes=True, destructive=True)
@@ -190,7 +193,8 @@ def delete_relations(graph: MemoryGraph, *, relations: DeletedRelations) -> Tool
         (aliases.get(each.source, each.source), each.relation_type, aliases.get(each.target, each.target))
         for each in relations
     }
-    return answer_deletion("Relations deleted successfully", explain_deletion(deleted, len(wanted)), aliases)
+    said = explain_deletion(deleted["found"], len(wanted))
+    return answer_deletion("Relations deleted successfully", said, aliases)
 
 
 def answer_deletion(message: str, missing: str, aliases: Mapping[str, str]) -> ToolAnswer:

@@ -43,6 +43,7 @@ from memorygraph.mcp_server.tools import (
     provenance,
     tool,
 )
+from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.memory.pages import MIN_ROW_TOKENS
 from memorygraph.messages.stored_conversations import find_stored_conversation
 
@@ -106,7 +107,8 @@ def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -
     from memorygraph.client import MemoryGraph
 
     problems = MemoryGraph.check(program, strict=strict)
-    return ToolAnswer.of({"errors": [problem.as_dict() for problem in problems]})
+    told = [{**problem.as_dict(), "message": say_in_words_of_tools(problem.message)} for problem in problems]
+    return ToolAnswer.of({"errors": told})
 
 
 @tool("memory", "Recall", RecallAnswer)
@@ -137,9 +139,11 @@ def recall(
     )
     hits = [{key: value for key, value in hit.as_dict().items() if key != "text"} for hit in found.shown]
     left_out = len(found.hits) - len(found.shown)
-    text = str(found) or "Nothing is remembered about it."
     note = f"{left_out} more did not fit: `max_tokens` can be greater." if left_out else ""
-    return ToolAnswer(text, {"hits": hits, "text": str(found), "leftOut": left_out}, note)
+    values = {"hits": hits, "text": str(found), "leftOut": left_out}
+    if not found.shown:
+        return ToolAnswer(note or "Nothing is remembered about it.", values)
+    return ToolAnswer(str(found), values, note)
 
 
 @tool("graph", "Neighbours", NeighboursAnswer)
@@ -319,9 +323,7 @@ def show_thought(
     return ToolAnswer(str(graph.pete(name).render(budget=f"{max_tokens}t")))
 
 
-@tool(
-    "programs", "Run Program", RunAnswer, writes=True, destructive=False, idempotent=False, open_world=True, runs=True
-)
+@tool("programs", "Run Program", RunAnswer, writes=True, destructive=True, idempotent=False, open_world=True, runs=True)
 def run_program(
     graph: MemoryGraph,
     models: Sequence[str] | None = None,
@@ -347,7 +349,14 @@ def run_program(
     def hear(event: Event, _depth: int) -> None:
         advance.by(1, event["kind"])
 
-    with tempfile.TemporaryDirectory() as folder:
+    try:
+        empty = tempfile.TemporaryDirectory()
+    except OSError as error:
+        raise MemoryGraphError(
+            "no folder can be made for the program: TMPDIR on the machine of this server has to name one that can be "
+            "written to, and has room"
+        ) from error
+    with empty as folder:
         result = graph.run(
             script,
             input,

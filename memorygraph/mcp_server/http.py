@@ -30,7 +30,7 @@ from starlette.routing import Route
 from memorygraph.bearer_tokens import hash_token
 from memorygraph.ending import begin_end
 from memorygraph.errors import MemoryGraphError
-from memorygraph.hosts import is_local_only
+from memorygraph.hosts import host_in_url, is_local_only
 from memorygraph.mcp_server.server import BackgroundGraph, build_server, log_to_stderr
 from memorygraph.mcp_server.tools import TOOLS, Tool
 
@@ -131,11 +131,10 @@ class _HostGuard:
 
 def allowed_from(host: str, port: int, hosts: Iterable[str] = ()) -> TransportSecuritySettings:
     """The Host and Origin headers that are let in, in lower case: of this machine, the address itself, and `hosts`."""
-    own_name = f"[{host}]" if ":" in host else host
-    if host in {"0.0.0.0", "::"}:  # noqa: S104 - it is compared with, not bound
-        own_name = socket.gethostname()
+    is_any = host.strip("[]") in {"0.0.0.0", "::"}  # noqa: S104 - it is compared with, not bound
     allowed: list[str] = []
-    for name in map(str.lower, (*LOOPBACK_NAMES, own_name, *hosts)):
+    for given in (*LOOPBACK_NAMES, socket.gethostname() if is_any else host, *hosts):
+        name = host_in_url(given).lower()
         has_port = name.rpartition(":")[2].isdigit() and not name.endswith("]")
         allowed += [name] if has_port else [name, f"{name}:{port}"]
     origins = [f"{scheme}://{each}" for each in allowed for scheme in ("http", "https")]
@@ -197,9 +196,11 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         MemoryGraphError: the address cannot be bound.
     """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        listener = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except (OSError, OverflowError) as error:
+        host.encode("idna")  # `create_server` would raise a TypeError, and leave its socket open
+        listener = socket.create_server((host.strip("[]"), port), family=family)
+    except (OSError, OverflowError, UnicodeError) as error:
         raise MemoryGraphError(f"cannot serve at {host} port {port}: {error}") from None
     # An answer is written in two pieces, and the second one waits 40 ms for the client's acknowledgement of the first
     # unless this is set. Connections inherit it; asyncio sets it only where the listener is its own.
@@ -230,8 +231,7 @@ def serve_http(
         )
         if isinstance(graph, BackgroundGraph):
             graph.begin()  # while Neo4j starts, clients are told so
-        shown = f"[{host}]" if ":" in host else host
-        sys.stderr.write(f"serving at http://{shown}:{port}{PATH}\n")
+        sys.stderr.write(f"serving at http://{host_in_url(host)}:{port}{PATH}\n")
         sys.stderr.flush()
         config = uvicorn.Config(
             app,

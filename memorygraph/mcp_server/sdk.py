@@ -22,6 +22,7 @@ from pydantic import BaseModel
 Handler = Callable[[Any, Any], Awaitable[Any]]
 Value = TypeVar("Value", bound=BaseModel)
 
+MAX_LISTENERS = 1000  # of a namespace
 IS_VERSION_1 = not hasattr(mcp, "Client")
 
 # The requests that version 1 knows, by the names that version 2 has for their handlers.
@@ -94,23 +95,38 @@ class Listeners:
     def __init__(self) -> None:
         if IS_VERSION_1:
             return
+        from mcp.server.subscriptions import InMemorySubscriptionBus
+
+        # Each listener has a bus of its own, so that it is told of its own resources alone.
+        self._uris: dict[str, dict[InMemorySubscriptionBus, list[str]]] = defaultdict(dict)
+
+    async def listen(self, namespace: str, ctx: Any, params: Any, choose: Callable[[list[str]], list[str]]) -> Any:
+        """Tell the client of each change of a namespace, as long as its request is open.
+
+        `choose` says of which of the resources that the client names.
+        """
         from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 
-        self._buses: dict[str, InMemorySubscriptionBus] = defaultdict(InMemorySubscriptionBus)
-        self._handlers: dict[str, ListenHandler] = {}
-        self._make_handler = ListenHandler
+        listeners, bus = self._uris[namespace], InMemorySubscriptionBus()
+        if len(listeners) >= MAX_LISTENERS:
+            raise request_error(types.INTERNAL_ERROR, f"{MAX_LISTENERS} clients listen to this memory: try again later")
+        uris = choose(params.notifications.resource_subscriptions or [])
+        chosen = params.notifications.model_copy(update={"resource_subscriptions": uris})
+        listeners[bus] = uris
+        try:
+            return await ListenHandler(bus)(ctx, params.model_copy(update={"notifications": chosen}))
+        finally:
+            del listeners[bus]
 
-    async def listen(self, namespace: str, ctx: Any, params: Any) -> Any:
-        """Tell the client of each change of a namespace, as long as its request is open."""
-        handler = self._handlers.setdefault(namespace, self._make_handler(self._buses[namespace]))
-        return await handler(ctx, params)
+    async def changed(self, namespace: str) -> None:
+        """Tell those that listen to a namespace that their resources may have changed."""
+        if IS_VERSION_1:
+            return
+        from mcp.server.subscriptions import ResourceUpdated
 
-    async def changed(self, namespace: str, uri: str) -> None:
-        """Tell those that listen to a namespace that this resource has changed."""
-        if not IS_VERSION_1:
-            from mcp.server.subscriptions import ResourceUpdated
-
-            await self._buses[namespace].publish(ResourceUpdated(uri=uri))
+        for bus, uris in list(self._uris[namespace].items()):
+            for uri in uris:
+                await bus.publish(ResourceUpdated(uri=uri))
 
 
 def new_server(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from anyio import from_thread, to_thread
+from anyio.lowlevel import current_token
 from mcp import types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.lowlevel.server import Server
@@ -30,7 +31,6 @@ from memorygraph.limits import RunLimits
 from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - both add their tools
 from memorygraph.mcp_server.pools import Pool, PoolFull, PoolSize, calls_in_work
 from memorygraph.mcp_server.resources import (
-    GRAPH_URI,
     PROMPTS,
     RESOURCES,
     GraphResource,
@@ -67,7 +67,8 @@ MAX_CALLER = 100  # characters
 PATIENCE_S = 1.5  # for a Neo4j that is starting: some clients wait 5 s for a tool, and what they gave up helps nobody
 PROGRESS_EVERY_S = 1.0
 POLL_S = 0.05
-STARTING = "Neo4j is starting, which takes some 10 s: nothing was done; try again in 5 s"
+STARTING = "Neo4j is starting, which mostly takes some 10 s"
+TRY_AGAIN = "nothing was done; try again in 5 s"
 
 logger = logging.getLogger(__name__)
 Context = Any  # of a request, in the SDK's version
@@ -109,7 +110,7 @@ class _Subscribers:
                 del sessions[key]
 
     async def changed(self, namespace: str) -> None:
-        await self.listeners.changed(namespace, GRAPH_URI)
+        await self.listeners.changed(namespace)
         for key, subscriber in list(self._sessions[namespace].items()):
             try:
                 for uri in list(subscriber.uris):
@@ -131,6 +132,7 @@ class _Handlers:
         self._graph_of = graph_of
         self._opened = opened
         self._tools = tools
+        self._prompts = {name: prompt for name, prompt in PROMPTS.items() if prompt.tools <= tools.keys()}
         self._subscribers = _Subscribers()
         self._calls, self._runs = Pool(CALLS), Pool(RUNS)
 
@@ -151,7 +153,7 @@ class _Handlers:
             if waited_s > PATIENCE_S and not waits:
                 raise StartingError(self._opened.say_starting())
             if waits and waited_s >= told_s:
-                await report_progress(ctx, waited_s, "Neo4j is starting")
+                await report_progress(ctx, waited_s, self._opened.describe())
                 told_s = waited_s + PROGRESS_EVERY_S
             await anyio.sleep(POLL_S)
 
@@ -167,9 +169,10 @@ class _Handlers:
             raise request_error(types.INVALID_PARAMS, sendable(explain_missing_tool(params.name)))
         # What a client says of itself goes into the record of each write: one line, and not a long one.
         CALLER.set(sendable("".join(filter(str.isprintable, name_client(ctx))))[:MAX_CALLER].strip())
+        loop = current_token()  # calls of a program that nest deep go on in threads that know no event loop
 
         def tell(done: int, word: str) -> None:
-            from_thread.run(report_progress, ctx, done, word)
+            from_thread.run(report_progress, ctx, done, word, token=loop)
 
         PROGRESS.set(tell)  # which does nothing where the client has not asked for it
 
@@ -225,12 +228,14 @@ class _Handlers:
         return types.CompleteResult(completion=found)
 
     async def list_prompts(self, _ctx: Context, _params: Page) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[prompt.described for prompt in PROMPTS.values()])
+        return types.ListPromptsResult(prompts=[prompt.described for prompt in self._prompts.values()])
 
     async def get_prompt(self, _ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        prompt = PROMPTS.get(params.name)
+        prompt = self._prompts.get(params.name)
         if prompt is None:
-            raise request_error(types.INVALID_PARAMS, sendable(f"there is no prompt {params.name!r}"))
+            missing = PROMPTS[params.name].tools - self._tools.keys() if params.name in PROMPTS else ()
+            why = f" here: it needs {', '.join(sorted(missing))}" if missing else ""
+            raise request_error(types.INVALID_PARAMS, sendable(f"there is no prompt {params.name!r}{why}"))
         try:
             return prompt.filled(params.arguments or {})
         except MemoryGraphError as error:
@@ -247,7 +252,10 @@ class _Handlers:
         return types.EmptyResult()
 
     async def listen(self, ctx: Context, params: Any) -> Any:
-        return await self._subscribers.listeners.listen(await self._namespace(ctx), ctx, params)
+        def choose(uris: list[str]) -> list[str]:
+            return [uri for uri in dict.fromkeys(uris) if find_resource(uri)][-MAX_SUBSCRIPTIONS:]
+
+        return await self._subscribers.listeners.listen(await self._namespace(ctx), ctx, params, choose)
 
     async def _namespace(self, ctx: Context) -> str:
         try:
@@ -289,12 +297,17 @@ class BackgroundGraph:
     It is begun by the first request that needs it: a client that only checks programs starts no Neo4j.
 
     Calling it gives the graph, when it is there. `begin` opens it where it is not: also where that has failed before,
-    and where `is_gone` says that its Neo4j has ended meanwhile. `close` closes it.
+    and where `is_gone` says that its Neo4j has ended meanwhile. `describe` says what takes its time while it is being
+    opened. `close` closes it.
     """
 
     def __init__(
-        self, open_graph: Callable[[], AbstractContextManager[MemoryGraph]], is_gone: Callable[[], bool] = lambda: False
+        self,
+        open_graph: Callable[[], AbstractContextManager[MemoryGraph]],
+        is_gone: Callable[[], bool] = lambda: False,
+        describe: Callable[[], str] = lambda: STARTING,
     ) -> None:
+        self.describe = describe
         self._open_graph = open_graph
         self._is_gone = is_gone
         self._lock = threading.Lock()
@@ -307,13 +320,14 @@ class BackgroundGraph:
         """The graph; where it could not be opened, the reason is raised."""
         if (graph := self._graph) is not None:
             return graph
-        raise self._failure or StartingError(STARTING)
+        raise self._failure or StartingError(self.say_starting())
 
     def say_starting(self) -> str:
         """Say that it is being opened, and why the last attempt failed: one that takes long would hide the reason."""
+        starting = f"{self.describe()}: {TRY_AGAIN}"
         if not isinstance(self._failure, MemoryGraphError):
-            return STARTING
-        return f"{STARTING}. The start before failed: {explain_to_client(self._failure)}"
+            return starting
+        return f"{starting}. The start before failed: {explain_to_client(self._failure)}"
 
     @property
     def is_opening(self) -> bool:
@@ -385,11 +399,15 @@ def choose_tools(
 ) -> dict[str, Tool]:
     """The tools that a server offers: all of the groups, or of all groups, but those; read only, none that writes.
 
+    No groups are all of them, and so is `all` among some.
+
     `models` are those that programs of clients may ask, by default that of MEMORYGRAPH_MODEL.
 
     Raises:
         NotFoundError: there is no such group, or no such tool.
     """
+    if "all" in groups:
+        groups = ()
     if unknown := sorted(set(groups) - GROUPS.keys()):
         raise NotFoundError(f"there is no group of tools `{unknown[0]}`; there are: {', '.join(GROUPS)}, and all")
     left_out = set(without)

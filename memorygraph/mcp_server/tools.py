@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -250,7 +251,7 @@ def explain_to_client(error: MemoryGraphError) -> str:
         return say_in_words_of_tools(str(error))
     if error.brief != str(error):
         logger.warning("%s", error)
-    return error.brief
+    return say_in_words_of_tools(error.brief)
 
 
 def failure(message: str) -> CallToolResult:
@@ -268,14 +269,16 @@ def sendable(text: str) -> str:
 
 
 def sendable_values(value: Any) -> Any:
-    """A JSON value whose texts can all be sent."""
+    """A value as JSON whose texts can all be sent: what JSON does not know is its text, NaN and infinity are null."""
     if isinstance(value, str):
         return sendable(value)
+    if isinstance(value, float):
+        return value if isfinite(value) else None
     if isinstance(value, dict):
         return {sendable(str(key)): sendable_values(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [sendable_values(inner) for inner in value]
-    return value
+    return value if value is None or isinstance(value, int) else str(value)
 
 
 def keep_fitting(

@@ -37,12 +37,17 @@ OF_TOOLS = {
     ),
     r"`load --batch (\d+)` stores them in parts": r"send at most \1 at a time",
     r"`delete .+? --batch (\d+)` deletes it in parts": r"delete its edges first, at most \1 at a time",
+    r", as `export --at \d+` writes them": "",
+    r"--strict (wants|does not allow)": r"`strict` \1",
+    r"\. Allow a folder that holds both with `--import-folder .*?` \(in Python: import_folder\)": "",
+    r": name one with --model, or set MEMORYGRAPH_MODEL": ", and this server was started without one",
     r"`--yes` does not ask": "`dry_run`: false forgets it",
     r"`load --batch \d+` loads a file so, .* take fewer rows at a time": "send less at a time",
 }
 
 
 MAX_MISSING = 20  # names in an answer
+NOTHING_DELETED = "Nothing of it was there: nothing was deleted."
 
 
 def say_in_words_of_tools(message: str) -> str:
@@ -87,22 +92,16 @@ def explain_relations(outcomes: Sequence[RelationOutcome]) -> str:
     return " ".join(filter(None, [*(said if any(each.outcome != "created" for each in outcomes) else ()), aliases]))
 
 
-def explain_deletion(counts: Mapping[str, int], wanted: int | None = None) -> str:
-    """Say what was not there to be deleted; `wanted` is how many nodes or edges were to go, where that is known.
+def explain_deletion(found: int, wanted: int) -> str:
+    """Say how many observations or relations were not there to be deleted.
 
-    >>> explain_deletion({"nodes_deleted": 0, "nodes_updated": 0, "edges_deleted": 0})
-    'Nothing of it was there: nothing was deleted.'
-    >>> explain_deletion({"nodes_deleted": 0, "nodes_updated": 0, "edges_deleted": 1}, wanted=2)
-    '1 of 2 was there, and was deleted.'
+    >>> explain_deletion(1, 2), explain_deletion(2, 2)
+    ('1 of 2 was there, and was deleted.', '')
     """
-    # An observation that is the data of a node goes by a change of that node.
-    deleted = counts["nodes_deleted"] + counts["nodes_updated"] or counts["edges_deleted"]
-    if not deleted:
-        return "Nothing of it was there: nothing was deleted." if wanted != 0 else ""
-    if wanted is None or deleted >= wanted:
+    if found >= wanted:
         return ""
-    was = "was" if deleted == 1 else "were"
-    return f"{deleted} of {wanted} {was} there, and {was} deleted."
+    was = "was" if found == 1 else "were"
+    return f"{found} of {wanted} {was} there, and {was} deleted." if found else NOTHING_DELETED
 
 
 def explain_missing(names: Sequence[str]) -> str:

@@ -353,33 +353,52 @@ class Entities:
         return self._writer.delete(names, find, len(names))
 
     def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
-        """Delete observations by their texts; missing ones are ignored. Returns the counts."""
+        """Delete observations by their texts; missing ones are ignored.
+
+        Returns the counts, and as `found` how many of the observations were there.
+        """
         texts: dict[str, dict[str, None]] = {}
         for deletion in deletions:
             texts.setdefault(deletion.entity_name, {}).update(dict.fromkeys(deletion.observations))
+        there: set[tuple[str, str]] = set()
 
         def find(transaction: NamespaceTransaction, found: Ids) -> Found:
             wanted = {name: list(texts[name]) for name in found if texts[name]}
             rows = [{"entity": id_, "texts": each} for name, each in wanted.items() for id_ in found[name]]
             [observations] = transaction.run("entities/find-observations", rows=rows)
+            first_ids = {id_: found[name][0] for name in wanted for id_ in found[name]}
+            there.clear()
+            there.update((first_ids[entity], text) for entity, text in observations["found"])
             return observations
 
-        return self._writer.delete(texts, find, len(deletions))
+        return {**self._writer.delete(texts, find, len(deletions)), "found": len(there)}
 
     def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
-        """Delete relations; missing ones are ignored. Returns the counts."""
+        """Delete relations; missing ones are ignored.
+
+        Returns the counts, and as `found` how many of the relations were there.
+        """
         names = [name for relation in relations for name in (relation.source, relation.target)]
+        there: set[tuple[str, str, str]] = set()
 
         def find(transaction: NamespaceTransaction, found: Ids) -> Found:
             rows = [
-                {"sources": found[each.source], "targets": found[each.target], "verb": each.relation_type}
-                for each in relations
+                {
+                    "index": index,
+                    "sources": found[each.source],
+                    "targets": found[each.target],
+                    "verb": each.relation_type,
+                }
+                for index, each in enumerate(relations)
                 if each.source in found and each.target in found
             ]
             [edges] = transaction.run("entities/find-relations", rows=rows)
+            of_these = [relations[index] for index in edges["found"]]
+            there.clear()
+            there.update((found[each.source][0], each.relation_type, found[each.target][0]) for each in of_these)
             return edges
 
-        return self._writer.delete(names, find, len(relations))
+        return {**self._writer.delete(names, find, len(relations)), "found": len(there)}
 
     def aliases(self, names: Iterable[str]) -> dict[str, str]:
         """Those of these names that are aliases, each with the name of the entity that it stands for."""

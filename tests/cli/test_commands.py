@@ -332,6 +332,8 @@ def test_no_server_is_exit_code_3_and_says_what_to_do(monkeypatch: pytest.Monkey
         ("localhost:7687", "use bolt://localhost:7687"),
         ("http://ada:secret@[::1]:7474", "use bolt://[::1]:7687"),
         ("postgres://", "use bolt://HOST:7687"),
+        ("bolt://neo4j:secret@db.example:7687", "write it as bolt://db.example:7687, and give the user name in NEO4J_"),
+        ("neo4j+s://ada:p/secret@[::1]?policy=x", "write it as neo4j+s://[::1], "),
     ],
 )
 def test_an_address_that_is_not_of_bolt_is_refused_in_words(uri: str, instead: str) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import anyio
 import mcp
 import pytest
+from click.testing import CliRunner
 from mcp import StdioServerParameters, stdio_client
 
 from memorygraph import MemoryGraph
+from memorygraph.cli import cli
 from tests.mcp_server.clients import SERVER_PYTHON, Server, environment_of
 
 ADA = 'Node(node_id="ada", name="Ada Lovelace", data="");'
@@ -58,16 +61,46 @@ def test_the_entry_has_all_variables_of_a_server_and_its_paths_mean_the_same_eve
     assert "UNRELATED" not in variables
 
 
-@pytest.mark.parametrize("joined", [False, True])
-def test_the_entry_names_the_file_of_tokens_so_that_it_is_found_from_anywhere(
-    server: Server, tmp_path: Path, *, joined: bool
-) -> None:
-    given = ["--tokens=a/tokens"] if joined else ["--tokens", "a/tokens"]
-    absolute = [f"--tokens={tmp_path}/a/tokens"] if joined else ["--tokens", f"{tmp_path}/a/tokens"]
-    command = [SERVER_PYTHON, "-m", "memorygraph", "serve", "--transport", "http", *given, "--client-config"]
-    done = subprocess.run(command, env=environment_of(server), cwd=tmp_path, capture_output=True, text=True, check=True)
-    arguments = json.loads(done.stdout)["mcpServers"]["memory"]["args"]
-    assert arguments == ["-m", "memorygraph", "serve", "--transport", "http", *absolute]
+@pytest.mark.parametrize(
+    ("given", "entry"),
+    [
+        ((), {"url": "http://127.0.0.1:8000/mcp"}),
+        (("--host", "::1", "--port", "9"), {"url": "http://[::1]:9/mcp"}),
+        (
+            ("--host", "0.0.0.0", "--token", "people=s3cret", "--allow-host", "memory.example.org"),
+            {"url": "http://memory.example.org:8000/mcp", "headers": {"Authorization": "Bearer TOKEN"}},
+        ),
+        (
+            ("--host", "0.0.0.0", "--tokens", "not-there-yet", "--allow-host", "a", "--allow-host", "b.example:443"),
+            {"url": "http://b.example:443/mcp", "headers": {"Authorization": "Bearer TOKEN"}},
+        ),
+    ],
+    ids=str,
+)
+def test_over_http_the_entry_is_where_the_server_is_reached(given: tuple[str, ...], entry: dict[str, Any]) -> None:
+    """A client that starts one waits for it on its standard output."""
+    printed = CliRunner().invoke(cli, ["serve", "--transport", "http", *given, "--client-config"])
+    assert printed.exit_code == 0
+    assert json.loads(printed.stdout) == {"mcpServers": {"memory": {"type": "http", **entry}}}
+    assert "start it yourself, without --client-config" in printed.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--transport", "http", "--port", "0", "--client-config"), "--client-config needs the --port"),
+        (("--port", "8000"), "--port goes with --transport http"),
+        (("--host", "127.0.0.1", "--client-config"), "--host goes with --transport http"),
+        (("--token", "people=s3cret"), "--token goes with --transport http"),
+        (("--tokens", "tokens", "--transport", "stdio"), "--tokens goes with --transport http"),
+        (("--allow-host", "example.org"), "--allow-host goes with --transport http"),
+    ],
+    ids=str,
+)
+def test_what_is_for_http_alone_is_refused_without_it(given: tuple[str, ...], said: str) -> None:
+    refused = CliRunner().invoke(cli, ["serve", *given])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert said in " ".join(refused.stderr.split())
 
 
 def test_help_prints_nothing_of_the_environment(graph: MemoryGraph, server: Server) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
+import tempfile
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,9 @@ import pytest
 from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 
 from memorygraph import MemoryGraph
-from memorygraph.mcp_server import build_server
+from memorygraph.mcp_server import build_server, choose_tools
+from memorygraph.mcp_server.resources import PROMPTS
+from memorygraph.mcp_server.tools import TOOLS
 from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.runtime.permissions import refuse_scheme
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_stdio, run, text_of
@@ -111,6 +113,14 @@ def notes_of(result: Any) -> list[str]:
 
 
 A, B, C = ({"name": name, "entityType": "t", "observations": ["x"]} for name in "ABC")
+DECLARED = """
+Node(node_id="d", name="D", data="data"); Node(node_id="e", name="E", data="");
+Edge(edge_id="k1", from_node="d", to_node="e", verb="knows", weight=1);
+Edge(edge_id="k2", from_node="d", to_node="e", verb="knows", weight=1);
+Node(node_id="o", name="", data="of both");
+Edge(edge_id="o1", from_node="d", to_node="o", verb="observed", weight=1);
+Edge(edge_id="o2", from_node="e", to_node="o", verb="observed", weight=1);
+"""
 A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"} for ends in ("AB", "BA"))
 
 
@@ -147,6 +157,22 @@ A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"
             ["1 of 2 was there, and was deleted."],
         ),
         ("delete_observations", {"deletions": [{"entityName": "D", "observations": ["data"]}]}, []),
+        ("delete_observations", {"deletions": [{"entityName": "D", "observations": ["data", "of both"]}]}, []),
+        (
+            "delete_observations",
+            {"deletions": [{"entityName": name, "observations": ["of both"]} for name in ("D", "E")]},
+            [],
+        ),
+        (
+            "delete_observations",
+            {"deletions": [{"entityName": name, "observations": ["of both", "y"]} for name in ("D", "E", "D", "F")]},
+            ["2 of 6 were there, and were deleted."],
+        ),
+        (
+            "delete_relations",
+            {"relations": [{"from": "D", "to": name, "relationType": "knows"} for name in ("E", "E", "F")]},
+            ["1 of 2 was there, and was deleted."],
+        ),
         ("delete_entities", {"entityNames": ["A"]}, []),
         ("delete_entities", {"entityNames": ["A", "nobody", "none"]}, ['"nobody", "none" were not there.']),
         ("delete_entities", {"entityNames": ["nobody"]}, ["Nothing of it was there: nothing was deleted."]),
@@ -159,7 +185,7 @@ def test_the_text_says_what_happened(
     """Many clients drop the structured part."""
 
     async def work() -> None:
-        graph.load('Node(node_id="d", name="D", data="data");')
+        graph.load(DECLARED)
         async with mcp.Client(build_server(graph)) as client:
             await call(client, "create_entities", entities=[A, B])
             await call(client, "create_relations", relations=[A_LIKES_B])
@@ -178,6 +204,10 @@ def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(graph
             some = await client.call_tool("recall", {"query": "tea", "max_tokens": 200})
             left_out = some.structured_content["leftOut"]
             assert notes_of(some) == [f"{left_out} more did not fit: `max_tokens` can be greater."]
+            far_too_long = f'Node(node_id="{"i-" * 250}", name="coffee", data="");'
+            await call(client, "load_contextscript", program=far_too_long)
+            none = await client.call_tool("recall", {"query": "coffee", "max_tokens": 200})
+            assert text_of(none) == "1 more did not fit: `max_tokens` can be greater."
 
     run(work)
 
@@ -265,6 +295,16 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
             "and nothing was changed by it: delete its edges first, at most 30000 at a time",
         ),
         (
+            "a script, which has declarations of what it changed or deleted, as `export --at 4` writes them: "
+            "`load --batch 30000` stores them in parts",
+            "a script, which has declarations of what it changed or deleted: send at most 30000 at a time",
+        ),
+        (
+            "`../x` is outside of the folder of the program; only files in it are imported. "
+            "Allow a folder that holds both with `--import-folder ..` (in Python: import_folder)",
+            "`../x` is outside of the folder of the program; only files in it are imported",
+        ),
+        (
             "Without a dry run it is forgotten in parts, which have room: `--yes` does not ask",
             "Without a dry run it is forgotten in parts, which have room: `dry_run`: false forgets it",
         ),
@@ -295,29 +335,74 @@ COMMANDS_OF_PEOPLE = {
 }
 
 
-def messages_with_commands() -> Iterator[str]:
-    """The texts of the package below the client that name a command of memorygraph, their values as `…`."""
-    for path in (path for path in FILES if RANK[part_of(path)] < RANK["client"]):
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+# Options that messages may name to a client, with the reason.
+OPTIONS_OF_PEOPLE = {
+    "--allow-tool": "in a part of a message, of which no more is told as a whole",
+    "--uri": "for the person on whose machine the server runs",
+    **dict.fromkeys(
+        ("--agent", "--fix", "--format", "--function", "--model", "--namespace", "--summary", "--write"),
+        "no tool imports into a namespace, exports, mends or evaluates, and none has these ways to run or to query",
+    ),
+}
+
+
+def messages(wanted: re.Pattern[str], besides: tuple[str, ...] = ()) -> set[str]:
+    """The texts of the package below the client, besides those of some parts, that have something; values are `…`."""
+    found = set()
+    for path in (path for path in FILES if RANK[part_of(path)] < RANK["client"] and part_of(path) not in besides):
         nodes = nodes_of(path)
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
         skipped = {ast.get_docstring(node, clean=False) for node in nodes if isinstance(node, documented)}
+        joined = [node for node in nodes if isinstance(node, ast.JoinedStr)]
+        parts_of_joined = {id(part) for node in joined for part in node.values}
         for node in nodes:
+            if id(node) in parts_of_joined:
+                continue
             parts = node.values if isinstance(node, ast.JoinedStr) else [node]
             said = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
             said = re.sub(r"`memorygraph(?:…|{option}) ", "`memorygraph ", said)  # the namespace, where it is another
-            if "`memorygraph " in said and said not in skipped:
-                yield said
+            if wanted.search(said) and said not in skipped:
+                found.add(said)
+    return found
 
 
 def test_no_message_names_a_command_to_a_client_that_has_only_tools() -> None:
-    messages = {*messages_with_commands()}
-    assert len(messages) > 20
+    named = messages(re.compile("`memorygraph "))
+    assert len(named) > 20
     left = {
         command
-        for message in map(say_in_words_of_tools, messages)
+        for message in map(say_in_words_of_tools, named)
         for command in re.findall(r"(?<!on the machine of this server )`memorygraph ([^`]*)`", message)
     }
     assert left == COMMANDS_OF_PEOPLE.keys()
+
+
+def test_no_message_names_an_option_to_a_client_that_has_only_tools() -> None:
+    # Those of `server` are for the one on whose machine Neo4j runs, or go to a program; `masking` names what it masks.
+    named = {said.replace("…", "7") for said in messages(OPTION, ("server", "masking"))}
+    assert len(named) > 20
+    told = {re.sub("`memorygraph [^`]*`", "", say_in_words_of_tools(message)) for message in named}
+    assert {option for message in told for option in OPTION.findall(message)} == OPTIONS_OF_PEOPLE.keys()
+
+
+@pytest.mark.parametrize("tool", ["check_contextscript", "load_contextscript"])
+@pytest.mark.parametrize("weight", [".5", "0.5"])
+def test_what_the_letter_of_the_grammar_refuses_is_said_by_the_name_of_the_argument(
+    tool: str, weight: str, graph: MemoryGraph
+) -> None:
+    text = "b" if weight == ".5" else "€"
+    nodes = f'Node(node_id="a", name="A", data="{text}"); Node(node_id="b", name="B", data="");'
+    edge = f'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight={weight});'
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            told = text_of(await client.call_tool(tool, {"program": nodes + edge, "strict": True}))
+            assert re.search("`strict` (wants digits on both sides|does not allow)", told), told
+            assert "--strict" not in told
+
+    run(work)
 
 
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
@@ -372,6 +457,7 @@ def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph) -> N
         "forget",
         "load_contextscript",
         "merge_entities",
+        "run_program",  # a program may write a node that is there
         "undo",
     }
     assert not any("cypher" in name for name in tools)
@@ -405,6 +491,29 @@ def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: Htt
                     assert getattr(await anext(aiter(events)), "uri", None) == uri
             found = json.loads(getattr((await client.read_resource(uri)).contents[0], "text", ""))
             assert [each["name"] for each in found["entities"]] == ["A"]
+
+    run(work)
+
+
+def test_who_listens_hears_of_each_resource_that_it_asked_for_and_an_unknown_one_is_not_honoured(
+    graph: MemoryGraph,
+) -> None:
+    asked = ["memory://overview", "memory://nothing", "memory://entity/Ada"]
+    known = [asked[0], asked[2]]
+
+    async def work() -> None:
+        async with (
+            mcp.Client(build_server(graph)) as client,
+            client.listen(resource_subscriptions=asked) as events,
+            client.listen(resource_subscriptions=["memory://knowledge-graph"]) as others,
+        ):
+            assert events.honored.resource_subscriptions == known
+            for name in "AB":
+                await call(client, "create_entities", entities=[{"name": name, "entityType": "t", "observations": []}])
+                with anyio.fail_after(10):
+                    heard = [getattr(await anext(aiter(events)), "uri", None) for _ in known]
+                    assert heard == known
+                    assert getattr(await anext(aiter(others)), "uri", None) == "memory://knowledge-graph"
 
     run(work)
 
@@ -473,6 +582,41 @@ def test_a_client_that_asks_for_progress_hears_how_far_a_program_is(graph: Memor
     assert heard == [(2.0, "rows written"), (1.0, "agent")]
 
 
+def test_calls_that_nest_deep_are_told_of_as_others_are(graph: MemoryGraph) -> None:
+    """They go on in threads that the server's event loop does not know."""
+    nested = " ".join(f"func f{at}() {{ return f{at + 1}() }}" for at in range(60))
+    deep = f"{nested} func f60() {{ return helper.one() }} main func() {{ return f0() }}"
+    program = f"agent helper {{ func one() {{ return 1 }} }} main agent {{ {deep} }}"
+    heard: list[str | None] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            for told in (None, hear):
+                result = await client.call_tool("run_program", {"program": program}, progress_callback=told)
+                assert not result.is_error, text_of(result)
+                assert result.structured_content["value"] == 1
+
+    run(work)
+    assert heard == ["agent"]
+
+
+def test_without_a_place_for_temporary_files_no_program_runs(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            refused = await client.call_tool("run_program", {"program": "main agent { main func() { return 1 } }"})
+            assert refused.is_error
+            assert "TMPDIR on the machine of this server" in text_of(refused)
+
+    run(work)
+
+
 def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="ada", name="Ada Lovelace", data="[1] x");')
     graph.messages("talk 1").append({"role": "user", "content": "Hello"})
@@ -497,6 +641,34 @@ def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
                 assert "{these} words" in getattr(filled.messages[0].content, "text", "")
             with pytest.raises(mcp.MCPError, match="needs the argument"):
                 await client.get_prompt("recall")
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("groups", "read_only", "prompts"),
+    [
+        ((), False, ["remember", "recall", "write_contextscript"]),
+        (["memory"], False, ["remember", "recall"]),
+        (["memory", "graph"], True, ["recall"]),
+        (["graph"], False, ["write_contextscript"]),
+        (["history"], False, []),
+    ],
+)
+def test_a_prompt_is_offered_where_all_tools_are_that_it_names(
+    groups: list[str], read_only: bool, prompts: list[str], graph: MemoryGraph
+) -> None:
+    async def work() -> None:
+        tools = choose_tools(groups=groups, read_only=read_only)
+        async with mcp.Client(build_server(graph, tools=tools)) as client:
+            assert [each.name for each in (await client.list_prompts()).prompts] == prompts
+            for prompt in prompts:
+                filled = await client.get_prompt(prompt, {"text": "x", "question": "x"})
+                named = {*re.findall(r"\w+", getattr(filled.messages[0].content, "text", ""))} & TOOLS.keys()
+                assert named == PROMPTS[prompt].tools
+            for prompt in PROMPTS.keys() - prompts:
+                with pytest.raises(mcp.MCPError, match=rf"no prompt '{prompt}' here: it needs \w+"):
+                    await client.get_prompt(prompt, {"text": "x", "question": "x"})
 
     run(work)
 

@@ -17,10 +17,10 @@ import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.bearer_tokens import read_tokens
-from memorygraph.cli.serve import parse_token
+from memorygraph.cli.serve import gather_tokens, parse_token
 from memorygraph.graph.connection import Connection
 from memorygraph.mcp_server import build_app, build_server, choose_tools
-from memorygraph.mcp_server.http import MAX_BODY_BYTES, listen
+from memorygraph.mcp_server.http import MAX_BODY_BYTES, allowed_from, listen
 from memorygraph.mcp_server.server import NamespaceGraphs
 from memorygraph.mcp_server.tools import TOOLS
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, run
@@ -146,7 +146,23 @@ def test_an_answer_does_not_wait_for_the_acknowledgement_of_its_first_piece(host
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
+@pytest.mark.parametrize("host", ["ü" * 70, "a..ü", "x" * 70, "no such host"])
+def test_a_host_that_has_no_address_is_said_to_be_none(host: str) -> None:
+    with pytest.raises(MemoryGraphError, match=f"cannot serve at {host} port 0: "):
+        listen(host, 0)
+
+
+def test_an_address_may_stand_in_brackets_and_without() -> None:
+    with listen("[::1]", 0) as listener:
+        assert listener.getsockname()[0] == "::1"
+    own = ["[::1]", "[::1]:8000"]
+    assert allowed_from("[::1]", 8000).allowed_hosts[-2:] == allowed_from("::1", 8000).allowed_hosts[-2:] == own
+    names = ["fd00::5", "[fd00::5]", "[FD00::5]:9", "h:9", "h"]
+    allowed = allowed_from("127.0.0.1", 8000, names).allowed_hosts[8:]
+    assert allowed == [*["[fd00::5]", "[fd00::5]:8000"] * 2, "[fd00::5]:9", "h:9", "h", "h:8000"]
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]", "192.168.1.5", "example.org", ""])
 def test_beyond_this_machine_it_serves_with_tokens_only(graph: MemoryGraph, host: str) -> None:
     with pytest.raises(MemoryGraphError, match="give it tokens"):
         build_app(graph, host, 8000)
@@ -159,6 +175,9 @@ def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> Non
     assert not {"create_entities", "load_contextscript", "undo", "run_program"} & reading.keys()
     assert not {"merge_entities", "forget"} & reading.keys()
     assert "recall" not in choose_tools(["recall"])
+    assert (
+        choose_tools(groups=["memory", "all"]).keys() == choose_tools().keys() > choose_tools(groups=["memory"]).keys()
+    )
     with pytest.raises(NotFoundError, match="no tool `recal`"):
         choose_tools(["recal"])
 
@@ -183,6 +202,17 @@ def test_a_token_on_the_command_line_may_end_in_equals_signs(given: str, token: 
 def test_a_token_on_the_command_line_without_a_namespace_or_with_two_readings_is_refused(given: str) -> None:
     with pytest.raises(click.UsageError, match="--token takes NAMESPACE=TOKEN"):
         parse_token(given)
+
+
+def test_a_token_that_is_given_for_two_namespaces_is_refused_and_not_repeated(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    path.touch(mode=0o600)
+    path.write_text("team s3cret\nteam another\n")
+    assert gather_tokens(str(path), ("team=s3cret", "people=a")) == {"s3cret": "team", "another": "team", "a": "people"}
+    for file, given in ((None, ("team=s3cret", "people=s3cret")), (str(path), ("people=s3cret",))):
+        with pytest.raises(click.UsageError, match="the namespaces `team` and `people` have the same token") as error:
+            gather_tokens(file, given)
+        assert "s3cret" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -267,6 +297,23 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(MemoryGraphError):
         read_tokens(path)
+
+
+def test_a_json_file_that_has_a_namespace_twice_is_refused(tmp_path: Path) -> None:
+    """Readers of JSON keep the last one, and a token that somebody has opens nothing."""
+    path = tmp_path / "tokens"
+    path.touch(mode=0o600)
+    path.write_text('{"team": "abc", "other": "def", "team": "s3cret"}')
+    with pytest.raises(MemoryGraphError, match=r"`team` twice, .* lines `NAMESPACE TOKEN`") as error:
+        read_tokens(path)
+    assert "s3cret" not in str(error.value)
+
+
+def test_a_folder_is_no_file_of_tokens_whatever_its_rights_are(tmp_path: Path) -> None:
+    for mode in (0o755, 0o700):
+        tmp_path.chmod(mode)
+        with pytest.raises(MemoryGraphError, match="is a folder: name the file of tokens"):
+            read_tokens(tmp_path)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")

@@ -12,6 +12,7 @@ import pytest
 from memorygraph import MemoryGraph, NotFoundError
 from memorygraph.cli.serve import serve_command
 from memorygraph.context.tokens import count_tokens
+from memorygraph.json_text import parse_json
 from memorygraph.mcp_server import build_server, choose_tools
 from memorygraph.mcp_server.tools import GROUPS, TOOLS, KnownArguments
 from tests.mcp_server.clients import call, run, text_of
@@ -230,8 +231,18 @@ CREATE (a)-[:EDGE {namespace: $namespace, verb: 'v'}]->(:Node {namespace: $names
 """
 
 
-@pytest.mark.parametrize("altered", [False, True], ids=["as it was written", "with values that raw Cypher has changed"])
-def test_every_answer_has_the_form_that_its_tool_says(altered: bool, graph: MemoryGraph) -> None:
+NO_JSON = """
+MATCH (a:Node {namespace: $namespace})-[e]->(b:Node) WHERE a.id = 'ada'
+SET a.data = date('2024-05-01'), b.data = 0.0 / 0.0, e.weight = -1.0 / 0.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("altered", "weight"),
+    [("", 0.8), (ALTER, "x"), (NO_JSON, None)],
+    ids=["as it was written", "with values that raw Cypher has changed", "with values that JSON does not know"],
+)
+def test_every_answer_has_the_form_that_its_tool_says(altered: str, weight: Any, graph: MemoryGraph) -> None:
     """The SDK's client refuses an answer that has another one."""
 
     async def work() -> None:
@@ -240,11 +251,35 @@ def test_every_answer_has_the_form_that_its_tool_says(altered: bool, graph: Memo
         async with mcp.Client(build_server(graph)) as client:
             for tool, arguments in MADE:
                 if altered and tool == "recall":
-                    graph.query(ALTER, write=True)
-                    assert (await call(client, "show", id="e1"))["weight"] == "x"
+                    graph.query(altered, write=True)
+                    assert (await call(client, "show", id="e1"))["weight"] == weight
                 result = await client.call_tool(tool, arguments)
+                assert "error of memorygraph itself" not in text_of(result), tool
                 if not altered:
                     assert not result.is_error, (tool, result.content)
                     assert result.structured_content is not None
+
+    run(work)
+
+
+@pytest.mark.filterwarnings("ignore::memorygraph.graph.bad_elements.BadElementWarning")
+def test_what_is_no_json_is_a_text_or_null_in_an_answer_and_in_a_resource(graph: MemoryGraph) -> None:
+    graph.load(SCRIPT)
+    graph.query(NO_JSON, write=True)
+    shown = {"ada": {"data": "2024-05-01"}, "ada2": {"data": None}, "e1": {"weight": None}}
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            for id_, values in shown.items():
+                answer = await client.call_tool("show", {"id": id_})
+                told = [parse_json(getattr(answer.content[0], "text", ""), strict=True), answer.structured_content]
+                if id_ != "e1":
+                    read = await client.read_resource(f"memory://node/{id_}")
+                    told.append(parse_json(getattr(read.contents[0], "text", ""), strict=True))
+                for each in told:
+                    assert each | values == each
+            near = await client.call_tool("neighbours", {"id": "ada2"})
+            assert parse_json(getattr(near.content[0], "text", ""), strict=True) == near.structured_content
+            assert '"data": "2024-05-01"' in text_of(near)
 
     run(work)

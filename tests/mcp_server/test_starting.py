@@ -21,13 +21,16 @@ from mcp.shared.memory import create_client_server_memory_streams
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
+from memorygraph.cli.serve import describe_opening
 from memorygraph.cli.settings import OpenedServer, Settings
 from memorygraph.errors import ConnectionError
 from memorygraph.graph.connection import Transaction
 from memorygraph.limits import Cancelled, RunBudget
 from memorygraph.mcp_server import BackgroundGraph, build_server, pools
 from memorygraph.mcp_server.http import PATH
+from memorygraph.mcp_server.server import STARTING
 from memorygraph.query import Query
+from memorygraph.server import installation
 from memorygraph.server import process as server_process
 from tests.cli.test_stopping import locked, waiting
 from tests.mcp_server.clients import over_http, run, text_of
@@ -111,7 +114,18 @@ def test_a_client_that_asks_for_progress_hears_of_it_and_waits(opening: Opening)
             assert not (await create(client, progress_callback=hear)).is_error
 
     run(work)
-    assert set(said) == {"Neo4j is starting"}
+    assert set(said) == {STARTING}
+
+
+def test_what_takes_its_time_is_said_as_it_is(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    monkeypatch.setattr(installation, "is_complete", lambda _: True)
+    assert describe_opening(Settings()) == STARTING
+    monkeypatch.setattr(installation, "is_complete", lambda _: False)
+    assert describe_opening(Settings()) == "Neo4j is being downloaded, and starts then"
+    assert describe_opening(Settings(uri="bolt://10.0.0.1")) == "the Neo4j of this server has not answered yet"
+    far = BackgroundGraph(lambda: nullcontext(graph), describe=lambda: "it is far away")
+    assert far.say_starting() == "it is far away: nothing was done; try again in 5 s"
 
 
 def test_over_http_a_call_while_neo4j_starts_is_answered_at_once(

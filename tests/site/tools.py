@@ -99,15 +99,19 @@ def page(answers: Mapping[str, str]) -> str:
         sections += [_section(tool, answers[tool.name]) for tool in tools.values() if tool.group == group]
     resources = [(f"`{each.uri}`", each.description) for each in RESOURCES]
     prompts = [
-        (f"`{name}`", f"{each.description}. `{each.argument}`: {each.meaning[0].lower()}{each.meaning[1:]}")
+        (
+            f"`{name}`",
+            f"{each.description}. `{each.argument}`: {each.meaning[0].lower()}{each.meaning[1:]}",
+            ", ".join(f"`{tool}`" for tool in sorted(each.tools)),
+        )
         for name, each in PROMPTS.items()
     ]
     sections.append(
         "## Resources\n\nWhat a client can read without a tool.\n\n" + table(("URI", "What it is"), resources)
     )
     sections.append(
-        "## Prompts\n\nWhat a user of a client can choose, each with one argument.\n\n"
-        + table(("Prompt", "What it asks the model for"), prompts)
+        "## Prompts\n\nWhat a user of a client can choose, each with one argument. A server offers those whose tools it "
+        "offers.\n\n" + table(("Prompt", "What it asks the model for", "Its tools"), prompts)
     )
     return "\n".join(sections)
 
