@@ -4,7 +4,8 @@
 
 The messages are made by the server itself, so that a million takes minutes: a dozen words each, the frequent ones more
 often, in conversations of a hundred, with vectors by chance. A recall and the vector query alone are asked in turns,
-and the ratio is the median of those of the pairs. With `--keep`, the namespace stays, and is used again.
+and the ratio is the median of those of the pairs. `mg.recall` also looks for what has no vector yet: for what is marked
+so, as it does mostly, or through all texts, as it did before each recall. With `--keep`, the namespace stays, and is used again.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 from memorygraph import MemoryGraph
 from memorygraph.memory.recall import recall_hits
+from memorygraph.memory.vectors import embed_all, embed_missing
 from memorygraph.query import Query
 from tests.bench.recall import DIMENSIONS, VECTOR_ALONE, Known, WordVectors, milliseconds
 
@@ -81,6 +83,14 @@ def measure(graph: MemoryGraph, vectors: bool, rounds: int, chance: random.Rando
                 "the vector query alone": lambda alone=alone: graph.connection.read(alone),  # type: ignore[misc]
                 "words and vectors": lambda question=question, vector=vector: recall_hits(  # type: ignore[misc]
                     graph.scope, question, embedder=Known(vector)
+                ),
+                "and what has no vector": lambda question=question, vector=vector: (  # type: ignore[misc]
+                    embed_missing(graph.scope, Known(vector)),
+                    recall_hits(graph.scope, question, embedder=Known(vector)),
+                ),
+                "and all looked through": lambda question=question, vector=vector: (  # type: ignore[misc]
+                    embed_all(graph.scope, Known(vector)),
+                    recall_hits(graph.scope, question, embedder=Known(vector)),
                 ),
             }
         for name in chance.sample(sorted(ways), len(ways)):
