@@ -5,7 +5,8 @@
 The messages are made by the server itself, so that a million takes minutes: a dozen words each, the frequent ones more
 often, in conversations of a hundred, with vectors by chance. A recall and the vector query alone are asked in turns,
 and the ratio is the median of those of the pairs. `mg.recall` also looks for what has no vector yet: for what is marked
-so, as it does mostly, or through all texts, as it did before each recall. With `--keep`, the namespace stays, and is used again.
+so, as it does mostly, or through all texts, as it did before each recall. With `--keep`, the namespace stays, and is
+used again.
 """
 
 from __future__ import annotations
