@@ -48,10 +48,14 @@ CALL () {
   WHERE subject.namespace = $namespace AND object.namespace = $namespace
   RETURN row, subject, edge, object
   UNION ALL
-  UNWIND [row IN $rows WHERE row.subject IS NULL AND row.object IS NULL] AS row
+  // Edges that PETE has not stated have no lemma: they are looked through once for all of these rows.
+  WITH [row IN $rows WHERE row.subject IS NULL AND row.object IS NULL] AS rows
+  WITH rows, reduce(forms = [], row IN rows | forms + row.forms) AS forms WHERE rows <> []
   MATCH (subject:Node)-[edge:EDGE {namespace: $namespace}]->(object:Node)
-  WHERE edge.verb IN row.forms AND edge.lemma IS NULL
+  WHERE edge.verb IN forms AND edge.lemma IS NULL
     AND edge.id IS NOT NULL AND subject.namespace = $namespace AND object.namespace = $namespace
+  UNWIND rows AS row
+  WITH row, subject, edge, object WHERE edge.verb IN row.forms
   RETURN row, subject, edge, object
 }
 WITH row, subject, edge, object

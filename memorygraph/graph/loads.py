@@ -30,6 +30,7 @@ from memorygraph.compiler import (
 from memorygraph.errors import MAX_PROBLEMS, ConflictError, NotFoundError, Problem, ScriptError, Source
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.search import spellings_row
 from memorygraph.graph.sizes import (
     MIN_LARGE_PARTS,
     MIN_LARGE_STATEMENTS,
@@ -47,6 +48,7 @@ from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.sentences import Sentence, count_of, counted
 
+MAX_SUGGESTIONS = 100  # of unknown ids: no error shows more
 MAX_STATEMENTS_UNDER_LOCK = 100  # compiled in a millisecond, which is less than another round trip
 MIN_NEW_STATEMENTS = 2
 
@@ -390,9 +392,12 @@ class Loader:
         """Find the problems once more, with what may have been meant by unknown ids: other ids, or names of nodes."""
         if not compiled.unknown:
             return list(compiled.problems)
-        names = sorted(identifier.lower() for identifier in compiled.unknown)
-        rows = self.namespace.read("load/nodes-named", names=names)
-        stored = replace(self.read_stored(ids), names={row["wanted"]: tuple(row["found"]) for row in rows})
+        wanted = sorted({identifier.lower() for identifier in compiled.unknown})[:MAX_SUGGESTIONS]
+        rows = [spellings_row(name, self.namespace.name) for name in wanted]
+        names = dict[str, tuple[str, str]]()
+        for row in self.namespace.read("merges/nodes-called", rows=rows):
+            names.setdefault(row["wanted"], (row["id"], row["name"]))
+        stored = replace(self.read_stored(ids), names=names)
         return list(self.compile(program, stored, suggest=True).problems or compiled.problems)
 
     def report(self, record: Mapping[str, Any], warnings: tuple[Problem, ...] = ()) -> LoadReport:
