@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from functools import cache
 from threading import Lock
 from typing import Any, Protocol, TypeVar, runtime_checkable
+from urllib.parse import urlsplit
 
 from memorygraph.json_text import join_halves_within, parse_json
 from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, response_document, without_secrets
@@ -122,7 +123,7 @@ class CallWatch:
     @classmethod
     def begin(cls, client: Any, path: str, arguments: Mapping[str, Any]) -> CallWatch | None:
         """Watch a call, if it is one to record."""
-        api = APIS.get("/" + path.strip("/"))
+        api = APIS.get("/" + urlsplit(path).path.strip("/"))
         if api is None or not isinstance(arguments.get("body"), Mapping):
             return None
         try:

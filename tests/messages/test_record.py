@@ -111,6 +111,10 @@ def responses_create(client: Any) -> Any:
     return client.responses.create(model="m", instructions="Be brief", input="Hi", temperature=0.5)
 
 
+def responses_beta(client: Any) -> Any:
+    return client.beta.responses.create(model="m", instructions="Be brief", input="Hi", temperature=0.5)
+
+
 def responses_stream(client: Any) -> Any:
     return client.responses.create(model="m", input=HI, temperature=0.5, stream=True)
 
@@ -131,6 +135,7 @@ WAYS = [
     chat_raw,
     with_options,
     responses_create,
+    responses_beta,
     responses_stream,
     responses_parse,
     responses_events,
