@@ -25,8 +25,8 @@ _PROMPT_KEYS = frozenset({"messages", "input"})
 _SECRET_KEYS = frozenset(
     {"authorization", "api_key", "apikey", "api-key", "x-api-key", "proxy-authorization", "cookie"}
 )
-# Keys that a client adds to an answer for the program's convenience; no model reads them.
-_NOTES = frozenset({"annotations", "parsed"})
+# Keys of an answer that a caller may send back or not: what a client adds for convenience, and what a model thought.
+_NOTES = frozenset({"annotations", "parsed", "reasoning", "reasoning_content", "reasoning_details"})
 # With these parameters an endpoint puts messages before the given ones that only it knows.
 _HELD_BY_ENDPOINT = ("conversation", "prompt")
 # What an endpoint gives to an item of its own, and a caller may send back or not.

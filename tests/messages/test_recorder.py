@@ -636,3 +636,20 @@ def test_an_output_is_the_same_message_as_its_items_sent_back() -> None:
     sent_back = call_of("n", api="responses", request=request)
     [answer] = exchange_of(answered).answers
     assert exchange_of(sent_back).prompt[1:2] == answer.messages
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"reasoning_content": "hm"},
+        {"reasoning": "hm", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},
+    ],
+)
+def test_an_answer_is_the_same_message_with_and_without_what_the_model_thought(thought: dict[str, Any]) -> None:
+    answer = {"role": "assistant", "content": "Hello"}
+    response = {"choices": [{"index": 0, "message": {**answer, **thought}, "finish_reason": "stop"}]}
+    [answered] = exchange_of(call_of("n", response=response)).answers
+    for sent_back in (answer, {**answer, **thought}):
+        following = call_of("n", request={"messages": [*HI, sent_back, {"role": "user", "content": "And?"}]})
+        assert exchange_of(following).prompt[1:2] == answered.messages
+    assert answered.metadata["response"]["choices"][0]["message"] == {**answer, **thought}
