@@ -626,6 +626,27 @@ def test_what_a_user_approves_is_a_message_of_the_user() -> None:
     assert items_of_message(messages[2]) == [approved]
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "configuration_update", "reasoning": {"effort": "low"}},
+        {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "clock"}]},
+        {"type": "compaction_trigger"},
+        {"type": "item_reference", "id": "msg_1"},
+        {"id": "msg_1"},
+        {"id": "msg_1", "type": None},
+    ],
+    ids=str,
+)
+def test_an_item_that_a_program_puts_between_is_not_what_the_model_said(item: dict[str, Any]) -> None:
+    answer = {"role": "assistant", "content": "Hello"}
+    stored = item if item.get("type") else {"type": "item_reference", "id": "msg_1"}
+    messages = messages_of_items([answer, item, *HI, item])
+    between = {"role": "developer", "content": [stored]}
+    assert messages == [answer, between, *HI, between]
+    assert items_of_message(between) == [stored]
+
+
 def test_an_output_is_the_same_message_as_its_items_sent_back() -> None:
     output = [
         {"type": "reasoning", "id": "rs_1", "summary": []},
