@@ -33,8 +33,10 @@ _HELD_BY_ENDPOINT = ("conversation", "prompt")
 _LABELS = frozenset({"id", "status", "type", "created_by"})
 _NOTES_ON_TEXT = frozenset({"annotations", "logprobs", "parsed"})  # the response's own document keeps them
 _OUTPUT_SUFFIX = "_output"
-# Items that are no message and that no model says, with the role of those who do.
+# Items that are no message and that no model says, with the role of those who do. The first is what says nothing of
+# itself, such as an item that a session of the Agents SDK has encrypted.
 _ROLES_OF_ITEMS = {
+    "": "developer",
     "additional_tools": "developer",
     "compaction_trigger": "developer",
     "configuration_update": "developer",
@@ -279,9 +281,12 @@ def turns_of_items(items: Iterable[Mapping[str, Any]]) -> list[ItemTurn]:
 
 
 def kind_of_item(item: Mapping[str, Any]) -> str:
-    """The type of an item; a message may leave it out, and so may a reference to another item."""
-    kind: str = item.get("type") or ("item_reference" if without(item, ()).keys() == {"id"} else "message")
-    return kind
+    """The type of an item, which a message and a reference to another item may leave out; empty of what is neither."""
+    if kind := item.get("type"):
+        return str(kind)
+    if "role" in item:
+        return "message"
+    return "item_reference" if without(item, ()).keys() == {"id"} else ""
 
 
 def items_of_message(message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -297,7 +302,7 @@ def items_of_message(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     content = message.get("content")
     parts = content if isinstance(content, list) else []
-    if len(parts) == 1 and message["role"] == _ROLES_OF_ITEMS.get(str(parts[0].get("type"))):
+    if len(parts) == 1 and message["role"] == _ROLES_OF_ITEMS.get(str(parts[0].get("type") or "")):
         return [dict(parts[0])]
     if message["role"] == "tool":
         others = without(message, {"role", "tool_call_id", "content"})
@@ -402,7 +407,8 @@ def message_of_item(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:
     if kind == "message":
         return without(item, _LABELS)
     if kind in _ROLES_OF_ITEMS:
-        return {"role": _ROLES_OF_ITEMS[kind], "content": [{"type": kind, **without(item, {"status"})}]}
+        typed = {"type": kind} if kind else {}
+        return {"role": _ROLES_OF_ITEMS[kind], "content": [{**typed, **without(item, {"status"})}]}
     return tool_message(kind, item)
 
 

@@ -22,6 +22,7 @@ from agents import (
     SQLiteSession,
     function_tool,
 )
+from agents.extensions.memory.encrypt_session import EncryptedSession
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.integrations.openai_agents import MemoryGraphSession, in_thread
@@ -135,6 +136,19 @@ def test_items_come_back_as_they_were_added(graph: MemoryGraph) -> None:
     # What the model said in one turn is one message, as the recorder has it.
     assert [message["role"] for message in graph.messages("talk")] == ["user", "assistant", "tool", "assistant"]
     assert [hit.source for hit in graph.recall("12:34").hits]
+
+
+def test_an_encrypted_session_keeps_its_items(graph: MemoryGraph) -> None:
+    async def talk() -> None:
+        inner: Any = MemoryGraphSession(graph, "talk")
+        session = EncryptedSession("talk", inner, "a key of these tests")
+        await session.add_items(TURN)
+        assert await session.get_items() == TURN
+        assert await session.pop_item() == ANSWER
+        assert await session.get_items() == TURN[:-1]
+
+    asyncio.run(talk())
+    assert "12:34" not in str(list(graph.messages("talk")))
 
 
 def test_a_session_with_settings_gives_so_many_items(graph: MemoryGraph) -> None:

@@ -635,12 +635,13 @@ def test_what_a_user_approves_is_a_message_of_the_user() -> None:
         {"type": "item_reference", "id": "msg_1"},
         {"id": "msg_1"},
         {"id": "msg_1", "type": None},
+        {"__enc__": 1, "v": 1, "kid": "hkdf-v1", "payload": "gAAAAA"},
     ],
     ids=str,
 )
 def test_an_item_that_a_program_puts_between_is_not_what_the_model_said(item: dict[str, Any]) -> None:
     answer = {"role": "assistant", "content": "Hello"}
-    stored = item if item.get("type") else {"type": "item_reference", "id": "msg_1"}
+    stored = {"type": "item_reference", "id": "msg_1"} if "id" in item else item
     messages = messages_of_items([answer, item, *HI, item])
     between = {"role": "developer", "content": [stored]}
     assert messages == [answer, between, *HI, between]
