@@ -211,6 +211,8 @@ def test_what_has_no_form_here_is_named(graph: MemoryGraph, tmp_path: Path) -> N
     )
     report = graph.import_memory(tmp_path / "m.json", "mem0")
     assert [(w.code, "1 relations" in w.message) for w in report.warnings] == [("left-out", True)]
+    (tmp_path / "m.json").write_text(json.dumps({"results": [{"id": "1", "memory": "tea"}], "relations": 5}))
+    assert graph.import_memory(tmp_path / "m.json", "mem0").warnings == ()
     twice = [{"namespace": [], "key": "k", "value": {"n": n}, "score": 0.5} for n in (1, 2)]
     (tmp_path / "s.json").write_text(json.dumps(twice))
     report = graph.import_memory(tmp_path / "s.json", "langgraph-store")
