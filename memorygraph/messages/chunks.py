@@ -64,20 +64,20 @@ def join_value(old: Any, new: Any) -> Any:
     if new is None:
         return old
     if isinstance(new, Mapping) and (old is None or isinstance(old, dict)):
-        return join_fields(old or {}, new)
+        return continue_fields(old or {}, new)
     if isinstance(new, str) and isinstance(old, str | StringIO):
-        return join_texts(old, new)
+        return continue_text(old, new)
     # A model that thinks in parts may say the rest as a text.
     if isinstance(old, list) and isinstance(new, str):
         new = parts_of_content(new)
     elif isinstance(old, str | StringIO) and isinstance(new, list):
         old = parts_of_content(finish_value(old))
     if isinstance(new, list) and (old is None or isinstance(old, list)):
-        return join_items(old, new)
+        return continue_items(old, new)
     return new
 
 
-def join_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+def continue_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of an object continued by those of its next piece."""
     joined = dict(old)
     for key, value in new.items():
@@ -89,7 +89,7 @@ def join_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
     return joined
 
 
-def join_items(old: list[Any] | None, new: list[Any]) -> list[Any]:
+def continue_items(old: list[Any] | None, new: list[Any]) -> list[Any]:
     """A list continued by the items of its next piece: each continues an item, or is added."""
     joined = [] if old is None else old
     for item in new:
@@ -101,7 +101,7 @@ def join_items(old: list[Any] | None, new: list[Any]) -> list[Any]:
     return joined
 
 
-def join_texts(old: str | StringIO, new: str) -> StringIO:
+def continue_text(old: str | StringIO, new: str) -> StringIO:
     """A text continued by its next piece."""
     if isinstance(old, str):
         begun = StringIO()
