@@ -253,7 +253,7 @@ def watch_closing(response: Any, watch: CallWatch) -> None:
     async def async_closing() -> None:
         try:
             await aclose()
-        except BaseException:  # of a stream that is collected, GeneratorExit: it must not be waited for any more
+        except GeneratorExit:  # the stream is collected: nothing can be waited for any more
             if not watch.reading:
                 watch.finish_response(response)
             raise
