@@ -10,7 +10,7 @@
 MATCH (node:Entity)
 WHERE node.namespace IS NULL
 WITH node, properties(node) AS has
-WHERE has.uuid IS NOT NULL AND ($groups = [] OR has.group_id IN $groups)
+WHERE has.uuid IS NOT NULL AND has.group_id IS NOT NULL AND ($groups = [] OR has.group_id IN $groups)
 RETURN has.name AS name, coalesce(head([label IN labels(node) WHERE label <> 'Entity']), 'entity') AS type,
        coalesce(has.summary, '') AS summary,
        has {.*, name: null, summary: null, uuid: null, group_id: null, created_at: null, labels: null,
@@ -21,7 +21,7 @@ ORDER BY has.created_at, has.uuid;
 // The facts of groups. Parameters: groups, facts (the type of their relationships).
 MATCH (source:Entity)-[fact:$($facts)]->(target:Entity)
 WITH properties(source) AS source, properties(fact) AS fact, properties(target) AS target
-WHERE fact.uuid IS NOT NULL AND ($groups = [] OR fact.group_id IN $groups)
+WHERE fact.uuid IS NOT NULL AND fact.group_id IS NOT NULL AND ($groups = [] OR fact.group_id IN $groups)
 RETURN source.name AS source, target.name AS target, fact.name AS verb, coalesce(fact.fact, '') AS text,
        toString(fact.valid_at) AS valid_at, toString(fact.invalid_at) AS invalid_at, fact.expired_at IS NOT NULL AS expired
 ORDER BY fact.created_at, fact.uuid;
@@ -30,5 +30,5 @@ ORDER BY fact.created_at, fact.uuid;
 // How many other nodes of a label groups have. Parameters: groups, label.
 MATCH (node:$($label))
 WITH properties(node) AS has
-WHERE has.uuid IS NOT NULL AND ($groups = [] OR has.group_id IN $groups)
+WHERE has.uuid IS NOT NULL AND has.group_id IS NOT NULL AND ($groups = [] OR has.group_id IN $groups)
 RETURN count(*) AS count;

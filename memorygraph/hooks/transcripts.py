@@ -1,9 +1,10 @@
 """The transcript of an agent as messages: what the user and the model said, and the tools that it used.
 
 A transcript is a file of JSON lines. Each that has a `uuid` names the line before it by `parentUuid`, so that a turn
-that was taken back is a branch; the conversation is the path to the last line. A line holds one part of an answer: the
-lines with the same `message.id` are one message. What the agent itself puts between (thoughts, reminders, commands of
-its own, summaries of what stands above, errors of the API) was not said by anybody, and is left out.
+that was taken back is a branch; the conversation is the path to the last line, and a damaged line hides none before
+it. A line holds one part of an answer: the lines with the same `message.id` are one message. What the agent itself
+puts between (thoughts, reminders, commands of its own, summaries of what stands above, errors of the API) was not said
+by anybody, and is left out.
 """
 
 from __future__ import annotations
@@ -90,12 +91,15 @@ def path_of_lines(entries: Iterable[dict[str, Any]], *, of_subagent: bool) -> li
     Of the transcript of a session, the lines of its subagents are left out, which older agents wrote into it.
     """
     known: dict[str, dict[str, Any]] = {}
+    before: dict[int, dict[str, Any] | None] = {}
+    last: dict[str, Any] | None = None
     said: list[dict[str, Any]] = []
     for entry in entries:
         if entry.get("isSidechain") and not of_subagent:
             continue
+        before[id(entry)] = last
         if isinstance(uuid := entry.get("uuid"), str):
-            known[uuid] = entry
+            known[uuid] = last = entry
         if entry.get("type") in {"user", "assistant"} and isinstance(entry.get("message"), dict):
             said.append(entry)
     on_path, ids = set[int](), set[str]()
@@ -107,7 +111,9 @@ def path_of_lines(entries: Iterable[dict[str, Any]], *, of_subagent: bool) -> li
         ids |= part_ids(found)
         known.pop(str(found.get("uuid")), None)  # a line is never its own ancestor
         # The line after a summary begins a new tree, and names the line before by another key.
-        found = known.get(str(found.get("parentUuid") or found.get("logicalParentUuid")))
+        parent = found.get("parentUuid") or found.get("logicalParentUuid")
+        # Where the line of the parent is damaged or missing, the one before it in the file is the nearest that is left.
+        found = known.get(str(parent), before[id(found)]) if parent else None
     # Of several tools that are used at once, only the last result has the next line after it.
     return [entry for entry in said if id(entry) in on_path or part_ids(entry) & ids]
 

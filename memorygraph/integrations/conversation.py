@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import ConflictError
 from memorygraph.graph.forgetting import FRAMED_KEY
+from memorygraph.json_text import join_halves_within
 from memorygraph.messages.calls import message_of
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import Attachment
@@ -144,7 +145,8 @@ class FrameworkConversation:
             yield self._form.from_message(entry.message.as_dict())
 
     def _draft(self, value: Any) -> dict[str, Any]:
-        """The message of a value, with the value beside it."""
+        """The message of a value, with the value beside it; half a character, which nothing can hold, is replaced."""
+        value = join_halves_within(value)
         # Equal messages are one: no two attachments are equal, so that the value that was added last counts.
         beside = {FRAMED_KEY: self.name, self._form.key: value, "added": uuid.uuid4().hex}
         return {**message_of(self._form.to_message(value)).as_dict(), "metadata": beside}

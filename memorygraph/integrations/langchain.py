@@ -39,14 +39,16 @@ _ROLES = frozenset({"assistant", "developer", "function", "system", "tool", "use
 def chat_form_of(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """The message of the chat format that a message of LangChain is, given as `message_to_dict` writes it.
 
-    Blocks that the chat format does not have, such as those of other models for images, stand in it as they are.
+    Blocks that the chat format does not have, such as those of other models for images, stand in it as they are, and so
+    do those that are several messages there, such as the results of two tools.
     """
     [message] = messages_from_dict([dict(value)])
     try:
-        return convert_to_openai_messages(message)
+        [converted] = convert_to_openai_messages([message])
     except (KeyError, TypeError, ValueError):
         blocks = [{"type": "text", "text": block} if isinstance(block, str) else block for block in message.content]
         return {**convert_to_openai_messages(message.model_copy(update={"content": ""})), "content": blocks}
+    return converted
 
 
 def langchain_form_of(message: Mapping[str, Any]) -> dict[str, Any]:

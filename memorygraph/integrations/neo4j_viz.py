@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -75,7 +76,10 @@ def draw_graph(data: Graph | Result | EagerResult | Driver, row_limit: int = 10_
         relationship.caption = _fill(rule["caption"], relationship.properties).strip() or relationship.caption
         if relationship.caption == "<type>":
             relationship.caption = relationship.properties["type"]
-        relationship.width = 1 + 3 * float(relationship.properties.get("weight") or 0)
+        relationship.width = 1
+        weight = relationship.properties.get("weight")
+        if isinstance(weight, int | float) and math.isfinite(weight):  # of another graph it may be anything
+            relationship.width += 3 * min(1, max(0, weight))
     return picture
 
 

@@ -19,6 +19,7 @@ from memorygraph.memory.writes import Writer
 from memorygraph.sentences import count_of
 
 FACTS = "RELATES_TO"
+NAMELESS = frozenset({None, ""})
 NOT_TAKEN = {"Episodic": "episode", "Community": "cluster", "Saga": "saga"}
 
 
@@ -29,31 +30,38 @@ def adopt_graphiti(namespace: Namespace, groups: Sequence[str] = ()) -> LoadRepo
         NotFoundError: there is none.
     """
     given = {"groups": list(groups)}
-    entities = namespace.read(CYPHER["graphiti/entities"](**given))
-    if not entities:
+    found = namespace.read(CYPHER["graphiti/entities"](**given))
+    if not found:
         of = f" of the groups {', '.join(groups)}" if groups else ""
         raise NotFoundError(f"this database has no entities{of} as Graphiti makes them, with a uuid and a group_id")
+    facts = namespace.read(CYPHER["graphiti/facts"](**given, facts=FACTS))
+    # Nodes without a name cannot be entities; facts of them go with them.
+    entities = [row for row in found if row["name"] not in NAMELESS]
+    facts_of_entities = [row for row in facts if NAMELESS.isdisjoint((row["source"], row["target"]))]
     transfer = Transfer()
     observations: dict[str, list[str]] = {row["name"]: [] for row in entities}
     for row in entities:
         attributes = [f"{key}: {value}" for key, value in row.pop("attributes").items() if value is not None]
         observations[row["name"]] += [*filter(None, [row.pop("summary")]), *attributes]
-    ended = 0
-    for row in namespace.read(CYPHER["graphiti/facts"](**given, facts=FACTS)):
+    for row in facts_of_entities:
         observations.setdefault(row["source"], []).append(f"{row['text'] or row['verb']}{describe_time(row)}")
-        if row["invalid_at"] or row["expired"]:
-            ended += 1
-        else:
+        if not (row["invalid_at"] or row["expired"]):
             ends = {"source": row["source"], "target": row["target"], "relationType": row["verb"]}
             transfer.relations.append((1, adopt_row(Relation, ends)))
     for row in entities:
         transfer.entities.append((1, adopt_row(Entity, row, observations=observations.pop(row["name"], []))))
+    losses = [
+        (len(found) - len(entities), "left out", "node", " without a name"),
+        (len(facts) - len(facts_of_entities), "left out", "fact", " of nodes without a name"),
+    ]
     for label, noun in NOT_TAKEN.items():
         [row] = namespace.read(CYPHER["graphiti/count"](**given, label=label))
-        if row["count"]:
-            transfer.leave_out(f"left out: {count_of(row['count'], noun)}")
-    if ended:
-        transfer.leave_out(f"observations, and no relations: {count_of(ended, 'fact')} that held")
+        losses.append((row["count"], "left out", noun, ""))
+    ended = len(facts_of_entities) - len(transfer.relations)
+    losses.append((ended, "observations, and no relations", "fact", " that held"))
+    for count, what, noun, which in losses:
+        if count:
+            transfer.leave_out(f"{what}: {count_of(count, noun)}{which}")
     return transfer.store(Writer(namespace))
 
 

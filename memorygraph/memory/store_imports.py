@@ -156,7 +156,7 @@ def find_memories(file: ForeignFile) -> Iterator[tuple[int, Any]]:
     """The memories in the answers of `get_all`, one after the other."""
     for line, value in read_json(file):
         if isinstance(value, dict) and isinstance(value.get("results"), list):
-            if relations := value.get("relations"):
+            if isinstance(relations := value.get("relations"), list) and relations:
                 file.leave_out(f"{len(relations)} relations of mem0's graph memory were left out", line)
             yield from ((line, memory) for memory in value["results"])
         else:

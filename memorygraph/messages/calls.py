@@ -25,15 +25,24 @@ _PROMPT_KEYS = frozenset({"messages", "input"})
 _SECRET_KEYS = frozenset(
     {"authorization", "api_key", "apikey", "api-key", "x-api-key", "proxy-authorization", "cookie"}
 )
-# Keys that a client adds to an answer for the program's convenience; no model reads them.
-_NOTES = frozenset({"annotations", "parsed"})
+# Keys of an answer that a caller may send back or not: what a client adds for convenience, and what a model thought.
+_NOTES = frozenset({"annotations", "parsed", "reasoning", "reasoning_content", "reasoning_details"})
 # With these parameters an endpoint puts messages before the given ones that only it knows.
 _HELD_BY_ENDPOINT = ("conversation", "prompt")
 # What an endpoint gives to an item of its own, and a caller may send back or not.
 _LABELS = frozenset({"id", "status", "type", "created_by"})
 _NOTES_ON_TEXT = frozenset({"annotations", "logprobs", "parsed"})  # the response's own document keeps them
 _OUTPUT_SUFFIX = "_output"
-_OF_USER = frozenset({"mcp_approval_response"})  # items that are no message, and that a user says all the same
+# Items that are no message and that no model says, with the role of those who do. The first is what says nothing of
+# itself, such as an item that a session of the Agents SDK has encrypted.
+_ROLES_OF_ITEMS = {
+    "": "developer",
+    "additional_tools": "developer",
+    "compaction_trigger": "developer",
+    "configuration_update": "developer",
+    "item_reference": "developer",
+    "mcp_approval_response": "user",
+}
 _SAID = frozenset({"text", "output_text", "refusal"})  # the parts of what a model says
 NOT_A_MESSAGE = (TypeError, ValueError, AttributeError, KeyError)
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
@@ -257,8 +266,8 @@ def turns_of_items(items: Iterable[Mapping[str, Any]]) -> list[ItemTurn]:
     turns: list[ItemTurn] = []
     turn = AssistantTurn()
     for item in items:
-        kind = item.get("type") or "message"
-        of_others = kind in _OF_USER or kind.endswith(_OUTPUT_SUFFIX)
+        kind = kind_of_item(item)
+        of_others = kind in _ROLES_OF_ITEMS or kind.endswith(_OUTPUT_SUFFIX)
         by_model = item.get("role") == "assistant" if kind == "message" else not of_others
         # Two messages of a model in a row are two turns; its calls and reasoning belong to the message before.
         if not by_model or (kind == "message" and turn.has_message):
@@ -269,6 +278,15 @@ def turns_of_items(items: Iterable[Mapping[str, Any]]) -> list[ItemTurn]:
         else:
             turns.append(ItemTurn(message_of_item(kind, item), (item,)))
     return turns + turn.finish()
+
+
+def kind_of_item(item: Mapping[str, Any]) -> str:
+    """The type of an item, which a message and a reference to another item may leave out; empty of what is neither."""
+    if kind := item.get("type"):
+        return str(kind)
+    if "role" in item:
+        return "message"
+    return "item_reference" if without(item, ()).keys() == {"id"} else ""
 
 
 def items_of_message(message: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -284,7 +302,7 @@ def items_of_message(message: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     content = message.get("content")
     parts = content if isinstance(content, list) else []
-    if message["role"] == "user" and len(parts) == 1 and parts[0].get("type") in _OF_USER:
+    if len(parts) == 1 and message["role"] == _ROLES_OF_ITEMS.get(str(parts[0].get("type") or "")):
         return [dict(parts[0])]
     if message["role"] == "tool":
         others = without(message, {"role", "tool_call_id", "content"})
@@ -388,8 +406,9 @@ def message_of_item(kind: str, item: Mapping[str, Any]) -> dict[str, Any]:
     """The message that an item of others than a model is."""
     if kind == "message":
         return without(item, _LABELS)
-    if kind in _OF_USER:
-        return {"role": "user", "content": [without(item, {"status"})]}
+    if kind in _ROLES_OF_ITEMS:
+        typed = {"type": kind} if kind else {}
+        return {"role": _ROLES_OF_ITEMS[kind], "content": [{**typed, **without(item, {"status"})}]}
     return tool_message(kind, item)
 
 

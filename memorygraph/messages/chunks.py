@@ -6,6 +6,7 @@ Every choice is kept, and every key that an endpoint adds; endpoints differ in w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from io import StringIO
 from typing import Any
 
 # The keys that a chunk repeats, or leaves empty, instead of continuing them.
@@ -44,7 +45,7 @@ class Chunks:
     def document(self) -> dict[str, Any]:
         """The completion so far."""
         choices = [self._choices[index] for index in sorted(self._choices)]
-        return self._head | {"object": "chat.completion", "choices": choices}
+        return self._head | {"object": "chat.completion", "choices": finish_value(choices)}
 
 
 def chat_document(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -56,30 +57,67 @@ def chat_document(chunks: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def join_value(old: Any, new: Any) -> Any:
-    """A value continued by its next piece."""
-    if old is None or new is None:
-        return old if new is None else new
-    if isinstance(old, dict) and isinstance(new, Mapping):
-        joined = dict(old)
-        for key, value in new.items():
-            known = old.get(key)
-            if key not in _REPEATED or known is None:
-                joined[key] = join_value(known, value)
-            elif value not in (None, ""):
-                joined[key] = value
-        return joined
-    if {type(old), type(new)} == {list, str}:  # a model that thinks in parts may say the rest as a text
-        old, new = parts_of_content(old), parts_of_content(new)
-    if isinstance(old, list) and isinstance(new, list):
-        result = list(old)
-        for item in new:  # a piece continues an item, or is added
-            place = index_of_continued(result, item)
-            if place is None:
-                result.append(item)
-            else:
-                result[place] = join_value(result[place], item)
-        return result
-    return old + new if isinstance(old, str) and isinstance(new, str) else new
+    """A value continued by its next piece, in place where it can be: a stream may have a hundred thousand of them.
+
+    A text of several pieces is a `StringIO`, until `finish_value` makes a text of it. What `new` holds stays as it is.
+    """
+    if new is None:
+        return old
+    if isinstance(new, Mapping) and (old is None or isinstance(old, dict)):
+        return continue_fields(old or {}, new)
+    if isinstance(new, str) and isinstance(old, str | StringIO):
+        return continue_text(old, new)
+    # A model that thinks in parts may say the rest as a text.
+    if isinstance(old, list) and isinstance(new, str):
+        new = parts_of_content(new)
+    elif isinstance(old, str | StringIO) and isinstance(new, list):
+        old = parts_of_content(finish_value(old))
+    if isinstance(new, list) and (old is None or isinstance(old, list)):
+        return continue_items(old, new)
+    return new
+
+
+def continue_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an object continued by those of its next piece."""
+    joined = dict(old)
+    for key, value in new.items():
+        known = old.get(key)
+        if key not in _REPEATED or known is None:
+            joined[key] = join_value(known, value)
+        elif value not in (None, ""):
+            joined[key] = value
+    return joined
+
+
+def continue_items(old: list[Any] | None, new: list[Any]) -> list[Any]:
+    """A list continued by the items of its next piece: each continues an item, or is added."""
+    joined = [] if old is None else old
+    for item in new:
+        place = None if old is None else index_of_continued(joined, item)
+        if place is None:
+            joined.append(join_value(None, item))
+        else:
+            joined[place] = join_value(joined[place], item)
+    return joined
+
+
+def continue_text(old: str | StringIO, new: str) -> StringIO:
+    """A text continued by its next piece."""
+    if isinstance(old, str):
+        begun = StringIO()
+        begun.write(old)
+        old = begun
+    old.write(new)
+    return old
+
+
+def finish_value(value: Any) -> Any:
+    """A copy of a joined value, with its texts as such."""
+    if isinstance(value, dict):
+        return {key: finish_value(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return list(map(finish_value, value))
+    return value.getvalue() if isinstance(value, StringIO) else value
 
 
 def content_text(content: Any) -> str:

@@ -8,6 +8,7 @@ will do.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import inspect
 import time
 import uuid
@@ -16,6 +17,8 @@ from datetime import UTC, datetime
 from functools import cache
 from threading import Lock
 from typing import Any, Protocol, TypeVar, runtime_checkable
+from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from memorygraph.json_text import join_halves_within, parse_json
 from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, response_document, without_secrets
@@ -110,10 +113,11 @@ class CallWatch:
         self._headers = dict(options.get("headers") or {})
         self._client_parser = options.get("post_parser")
         self._answer: Any = None
-        self.pieces: list[Any] = []
+        self._pieces: list[Any] = []
         self._streams = False
         self._at = datetime.now(UTC).isoformat()
         self._started = time.perf_counter()
+        self._last_piece: float | None = None
         self._lock = Lock()
         self._recorded = False
         self.reading = False
@@ -122,7 +126,7 @@ class CallWatch:
     @classmethod
     def begin(cls, client: Any, path: str, arguments: Mapping[str, Any]) -> CallWatch | None:
         """Watch a call, if it is one to record."""
-        api = APIS.get("/" + path.strip("/"))
+        api = APIS.get("/" + urlsplit(path).path.strip("/"))
         if api is None or not isinstance(arguments.get("body"), Mapping):
             return None
         try:
@@ -136,6 +140,7 @@ class CallWatch:
         if hasattr(answer, "response") and (hasattr(answer, "__next__") or hasattr(answer, "__anext__")):
             try:
                 self._streams = True
+                OPEN_WATCHES.add(self)
                 answer.__class__ = make_watched_class(answer.__class__)
                 answer.watch = self
                 watch_closing(answer.response, self)
@@ -144,6 +149,11 @@ class CallWatch:
         elif self._answer is None:
             self._answer = answer
         return self._client_parser(answer) if callable(self._client_parser) else answer
+
+    def add(self, piece: Any) -> None:
+        """Take the next piece of a stream."""
+        self._pieces.append(piece)
+        self._last_piece = time.perf_counter()  # a stream that its reader leaves may be closed much later
 
     def finish(self, answer: Any) -> None:
         """Record an answer that came whole; one that streams is recorded at its end."""
@@ -174,7 +184,7 @@ class CallWatch:
     def finish_stream(self) -> None:
         """Record a stream as far as it came."""
         build = chat_document if self._api == CHAT else response_document
-        self.record(lambda: build(map(plain_json, self.pieces)), complete=False)
+        self.record(lambda: build(map(plain_json, self._pieces)), complete=False)
 
     def record(self, document: Callable[[], Any], *, complete: bool) -> None:
         """Hand the call to the recorder, unless that is done."""
@@ -182,6 +192,7 @@ class CallWatch:
             if self._recorded:
                 return
             self._recorded = True
+        OPEN_WATCHES.discard(self)
         recorder: Recorder = self._client.recorder
         try:
             response = join_halves_within(document())  # two chunks of a stream may have half a character each
@@ -191,7 +202,7 @@ class CallWatch:
                 conversation=recorder.conversation,
                 api=self._api,
                 complete=complete,
-                latency_s=round(time.perf_counter() - self._started, 6),
+                latency_s=round((self._last_piece or time.perf_counter()) - self._started, 6),
                 at=self._at,
                 **without_secrets({"request": self._request, "response": response}, self.secrets()),
             )
@@ -208,6 +219,17 @@ class CallWatch:
         for secret in found:
             if isinstance(secret, str):
                 yield from (word for word in secret.split() if len(word) >= MIN_SECRET_CHARACTERS)
+
+
+OPEN_WATCHES: WeakSet[CallWatch] = WeakSet()
+"""The streams that were begun and have not ended."""
+
+
+@atexit.register
+def finish_open_streams() -> None:
+    """Record the streams that the program has left and not closed."""
+    for watch in list(OPEN_WATCHES):
+        watch.finish_stream()
 
 
 async def run_off_loop(work: Callable[..., None], *arguments: Any) -> None:
@@ -229,7 +251,12 @@ def watch_closing(response: Any, watch: CallWatch) -> None:
             watch.finish_response(response)
 
     async def async_closing() -> None:
-        await aclose()
+        try:
+            await aclose()
+        except GeneratorExit:  # the stream is collected: nothing can be waited for any more
+            if not watch.reading:
+                watch.finish_response(response)
+            raise
         if not watch.reading:
             await run_off_loop(watch.finish_response, response)
 
@@ -250,7 +277,7 @@ def make_watched_class(base: Any) -> Any:
             raise
         finally:
             watch.reading = False
-        watch.pieces.append(piece)
+        watch.add(piece)
         return piece
 
     async def async_following(self: Any) -> Any:
@@ -263,7 +290,7 @@ def make_watched_class(base: Any) -> Any:
             raise
         finally:
             watch.reading = False
-        watch.pieces.append(piece)
+        watch.add(piece)
         return piece
 
     methods: dict[str, Any] = {"__module__": base.__module__, "__doc__": base.__doc__}

@@ -18,6 +18,8 @@ BLOCK_BYTES = 1 << 16
 MAX_RECORDED_BYTES = 64 << 20  # of one body; a longer one is forwarded, and its call is not recorded
 MAX_LINE_BYTES = 1 << 12  # of the head of a chunk
 
+_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # by what stands at the beginning
+_GZIP_BEGIN = b"\x1f"
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
 _EVENT_ENDS = re.compile(r"\r\n|\n|\r")
 DECODED = frozenset({"gzip", "deflate", "identity"})  # the encodings of an answer that can be recorded
@@ -118,19 +120,26 @@ def decode(body: bytes, encoding: str) -> bytes:
             continue
         if name not in {"gzip", "x-gzip", "deflate"}:
             raise ValueError(f"the answer is encoded by {name}")
-        # 32: gzip or zlib, by what stands at its beginning
-        unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-        try:
-            body = unpacker.decompress(body, MAX_RECORDED_BYTES)
-        except zlib.error as error:
-            raise ValueError(f"the answer is not {name}: {error}") from None
-        if unpacker.unconsumed_tail:
-            raise ValueError(f"the answer unpacks to more than {MAX_RECORDED_BYTES >> 20} MiB")
+        unpacked, unpacker, place = bytearray(), zlib.decompressobj(wbits=_GZIP_OR_ZLIB), 0
+        while place < len(body):
+            block = body[place : place + BLOCK_BYTES]
+            if unpacker.eof:  # a body may have several members, and other bytes behind the last
+                if not block.startswith(_GZIP_BEGIN):
+                    break
+                unpacker = zlib.decompressobj(wbits=_GZIP_OR_ZLIB)
+            try:
+                unpacked += unpacker.decompress(block, MAX_RECORDED_BYTES + 1 - len(unpacked))
+            except zlib.error as error:
+                raise ValueError(f"the answer is not {name}: {error}") from None
+            if len(unpacked) > MAX_RECORDED_BYTES:
+                raise ValueError(f"the answer unpacks to more than {MAX_RECORDED_BYTES >> 20} MiB")
+            place += len(block) - len(unpacker.unused_data)
+        body = bytes(unpacked)
     return body
 
 
 def read_events(text: str) -> Iterator[Any]:
-    r"""Yield the JSON documents in a stream of server-sent events, as far as they came whole.
+    r"""Yield the JSON documents in a stream of server-sent events, up to the first that did not come whole.
 
     >>> list(read_events('data: {"a": 1}\n\n: a comment\ndata: [DONE]\n\ndata: {"b"'))
     [{'a': 1}]
@@ -141,8 +150,13 @@ def read_events(text: str) -> Iterator[Any]:
             data.append(line.removeprefix("data:").removeprefix(" "))
         elif not line and data:
             event, data = "\n".join(data), []
-            if event.strip() != "[DONE]":
-                yield parse_json(event)
+            if event.strip() in {"", "[DONE]"}:  # an endpoint that thinks may send events without data
+                continue
+            try:
+                document = parse_json(event)
+            except ValueError:
+                return
+            yield document
 
 
 def parse_answer(api: str, content: bytes, content_type: str) -> tuple[dict[str, Any], bool]:

@@ -98,6 +98,33 @@ def test_a_line_that_is_none_of_the_format_hides_no_other(tmp_path: Path, line: 
     assert [each for each in said(path) if each in said()] == said()
 
 
+@pytest.mark.parametrize("damage", [b"", b'{"type": "assistant", "uu', b'{"uuid": "z", "parentUuid": "gone"}'])
+@pytest.mark.parametrize("key", ["parentUuid", "logicalParentUuid"])
+def test_a_line_that_is_damaged_or_missing_hides_no_line_before_it(tmp_path: Path, damage: bytes, key: str) -> None:
+    entries = [
+        {
+            "type": role,
+            "uuid": role + text,
+            "parentUuid": None,
+            key: before,
+            "message": {"role": role, "content": [{"type": "text", "text": text}]},
+        }
+        for role, text, before in [
+            ("user", "1", None),
+            ("assistant", "2", "user1"),
+            ("user", "taken back", "assistant2"),
+            ("user", "3", "assistant2"),
+            ("assistant", "4", "user3"),
+            ("user", "5", "assistant4"),
+        ]
+    ]
+    lines = [json.dumps(entry).encode() for entry in entries]
+    lines[4] = damage
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    assert [each["content"] for each in said(path)] == ["1", "2", "3", "5"]
+
+
 @pytest.mark.parametrize(
     ("answer", "text"),
     [

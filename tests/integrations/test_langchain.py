@@ -124,6 +124,7 @@ OTHER_BLOCKS: dict[str, list[Any]] = {
     "video": [{"type": "video", "url": "http://x/y.mp4"}],
     "media of Gemini": [{"type": "media", "mime_type": "video/mp4", "data": "eA=="}],
     "cache point of Bedrock": ["What is it?", {"cachePoint": {"type": "default"}}],
+    "results of two tools": [{"type": "tool_result", "tool_use_id": each, "content": each} for each in "ab"],
 }
 
 
@@ -132,7 +133,9 @@ def test_blocks_that_the_chat_format_does_not_have_come_back(graph: MemoryGraph,
     turn = [HumanMessage(blocks), AIMessage("A bridge.")]
     MemoryGraphChatMessageHistory(graph, "talk").add_messages(turn)
     assert MemoryGraphChatMessageHistory(graph, "talk").messages == turn
-    assert [message["role"] for message in graph.messages("talk")] == ["user", "assistant"]
+    said = graph.messages("talk")
+    assert [message["role"] for message in said] == ["user", "assistant"]
+    assert len(said[0]["content"]) == len(blocks)
 
 
 def test_the_asynchronous_methods_do_the_same(graph: MemoryGraph) -> None:

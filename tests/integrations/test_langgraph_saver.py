@@ -227,6 +227,19 @@ def test_what_a_serializer_hides_is_nowhere_in_the_graph(graph: MemoryGraph, ser
     assert (count(graph, "Message"), count(graph, "ChannelValue")) == (0, 5)
 
 
+@pytest.mark.parametrize("serde", HIDING, ids=lambda serde: type(serde).__name__)
+def test_a_change_in_place_is_seen_whatever_serializer_hides_it(graph: MemoryGraph, serde: Any) -> None:
+    saver = MemoryGraphSaver(graph, serde=serde)
+    message = HumanMessage("Hi", id="0")
+    first = put(saver, thread(), 0, messages=[message])
+    same = put(saver, first, 1, messages=[message])
+    assert count(graph, "ChannelValue") == 1
+    message.content = "changed"
+    second = put(saver, same, 2, messages=[message])
+    again = MemoryGraphSaver(graph, serde=serde)
+    assert [values_of(again, each)["messages"][0].content for each in (first, second)] == ["Hi", "changed"]
+
+
 def test_deleting_a_thread_leaves_what_others_have(graph: MemoryGraph, saver: MemoryGraphSaver) -> None:
     last = grow(saver, TALK, thread("a"))
     saver.put_writes(last, [("messages", TALK[0])], "task")

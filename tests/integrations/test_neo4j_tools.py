@@ -182,6 +182,13 @@ def test_what_has_more_edges_is_drawn_larger_and_what_weighs_more_wider(graph: M
     assert widths["w"] > widths["v"]
 
 
+def test_an_edge_whose_weight_is_none_of_ours_is_drawn(driver: neo4j.Driver, graph: MemoryGraph) -> None:
+    query = """UNWIND [null, -1, 0.5, 7, 0.0 / 0.0, 1.0 / 0.0, 'strong', [1.0]] AS weight
+        CREATE (a:A {namespace: $namespace})-[e:E {weight: weight}]->(a) RETURN a, e"""
+    drawn = draw_graph(driver.execute_query(query, namespace=graph.namespace))
+    assert [edge.width for edge in drawn.relationships] == [1, 1, 2.5, 4, 1, 1, 1, 1]
+
+
 def test_a_long_caption_is_shortened_with_an_ellipsis(graph: MemoryGraph) -> None:
     graph.entities.create([Entity(name="Ada", entity_type="person", observations=["tea " * 50])])
     [caption] = [str(node.caption) for node in draw_query(graph, EDGES).nodes if node.caption != "Ada"]

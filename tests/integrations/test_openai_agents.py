@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import closing
 from threading import Event, Thread
-from typing import Any
+from typing import Any, cast
 
 import openai
 import pytest
@@ -22,9 +22,11 @@ from agents import (
     SQLiteSession,
     function_tool,
 )
+from agents.extensions.memory.encrypt_session import EncryptedSession
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.integrations.openai_agents import MemoryGraphSession, in_thread
+from memorygraph.json_text import MAX_JSON_DEPTH
 from memorygraph.llm.completion import ToolCall
 from memorygraph.messages.calls import items_of_message, messages_of_items
 from memorygraph.scripted.replies import Reply, ScriptedAnswer
@@ -137,6 +139,19 @@ def test_items_come_back_as_they_were_added(graph: MemoryGraph) -> None:
     assert [hit.source for hit in graph.recall("12:34").hits]
 
 
+def test_an_encrypted_session_keeps_its_items(graph: MemoryGraph) -> None:
+    async def talk() -> None:
+        inner: Any = MemoryGraphSession(graph, "talk")
+        session = EncryptedSession("talk", inner, "a key of these tests")
+        await session.add_items(TURN)
+        assert await session.get_items() == TURN
+        assert await session.pop_item() == ANSWER
+        assert await session.get_items() == TURN[:-1]
+
+    asyncio.run(talk())
+    assert "12:34" not in str(list(graph.messages("talk")))
+
+
 def test_a_session_with_settings_gives_so_many_items(graph: MemoryGraph) -> None:
     session = MemoryGraphSession(graph, "talk", session_settings=SessionSettings(limit=2))
     asyncio.run(session.add_items(TURN))
@@ -243,10 +258,21 @@ def test_a_message_made_of_items_is_that_message(message: dict[str, Any]) -> Non
     assert messages_of_items(items_of_message(message)) == [message]
 
 
+def test_half_a_character_loses_no_turn(graph: MemoryGraph) -> None:
+    session = MemoryGraphSession(graph, "talk")
+    answer: Any = {**ANSWER, "content": [{"type": "output_text", "text": "Hi \ud83d", "annotations": []}]}
+    asyncio.run(session.add_items([USER, answer]))
+    [_, stored] = cast("list[Any]", asyncio.run(session.get_items()))
+    assert stored["content"][0]["text"] == graph.messages("talk")[1]["content"] == "Hi \ufffd"
+
+
 def test_items_that_cannot_be_stored_leave_none_of_them(graph: MemoryGraph) -> None:
     session = MemoryGraphSession(graph, "talk")
-    with pytest.raises(ValueError, match="surrogate"):
-        asyncio.run(session.add_items([USER, {"role": "user", "content": "\ud800"}]))
+    deep: Any = "x"
+    for _ in range(MAX_JSON_DEPTH):
+        deep = [deep]
+    with pytest.raises(ValueError, match="deep"):
+        asyncio.run(session.add_items([USER, {"role": "user", "content": [{"type": "input_text", "text": deep}]}]))
     assert asyncio.run(session.get_items()) == []
     assert not graph.messages("talk").stored
 

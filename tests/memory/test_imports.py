@@ -11,6 +11,7 @@ import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.integrations.langgraph import MemoryGraphStore
+from memorygraph.library import CYPHER
 from memorygraph.memory.imports import FORMATS
 from memorygraph.memory.items import ItemKey
 from memorygraph.memory.values import Relation
@@ -210,6 +211,8 @@ def test_what_has_no_form_here_is_named(graph: MemoryGraph, tmp_path: Path) -> N
     )
     report = graph.import_memory(tmp_path / "m.json", "mem0")
     assert [(w.code, "1 relations" in w.message) for w in report.warnings] == [("left-out", True)]
+    (tmp_path / "m.json").write_text(json.dumps({"results": [{"id": "1", "memory": "tea"}], "relations": 5}))
+    assert graph.import_memory(tmp_path / "m.json", "mem0").warnings == ()
     twice = [{"namespace": [], "key": "k", "value": {"n": n}, "score": 0.5} for n in (1, 2)]
     (tmp_path / "s.json").write_text(json.dumps(twice))
     report = graph.import_memory(tmp_path / "s.json", "langgraph-store")
@@ -269,6 +272,32 @@ def test_a_graph_of_graphiti_is_adopted_and_stays(graph: MemoryGraph, group: str
     assert "green tea" in graph.recall("who likes green tea?").hits[0].content
     assert graph.adopt_memory("graphiti", [group]).revision == 0
     assert graph.query(whole) == before
+
+
+def test_entities_without_a_name_are_left_out(graph: MemoryGraph, group: str) -> None:
+    graph.query(
+        """CREATE (nameless:Entity {uuid: 'nameless', group_id: $namespace}),
+            (:Entity {uuid: 'empty', group_id: $namespace, name: ''})
+        WITH nameless MATCH (ada:Entity {group_id: $namespace, name: 'Ada'})
+        CREATE (ada)-[there:RELATES_TO]->(nameless)-[back:RELATES_TO]->(ada)
+        SET there = {uuid: 'there', group_id: $namespace, name: 'KNOWS', fact: 'Ada knows it.'},
+            back = {uuid: 'back', group_id: $namespace, name: 'KNOWS', fact: 'It knows Ada.'}""",
+        write=True,
+    )
+    report = graph.adopt_memory("graphiti", [group])
+    assert {each.name for each in graph.entities.read_graph().entities} == {"Ada", "Babbage", "Analytical Engine"}
+    assert [warning.message for warning in report.warnings][:2] == [
+        "left out: 2 nodes without a name",
+        "left out: 2 facts of nodes without a name",
+    ]
+
+
+def test_what_has_no_group_is_not_of_graphiti(graph: MemoryGraph) -> None:
+    graph.query("CREATE (:Entity {uuid: 'of another program', name: $namespace})", write=True)
+    try:
+        assert graph.namespace not in {row["name"] for row in graph.scope.read(CYPHER["graphiti/entities"](groups=[]))}
+    finally:
+        graph.query("MATCH (n:Entity {uuid: 'of another program', name: $namespace}) DELETE n", write=True)
 
 
 def test_only_what_is_there_is_adopted(graph: MemoryGraph) -> None:

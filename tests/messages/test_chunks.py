@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -92,3 +93,26 @@ def test_a_text_that_comes_in_parts_is_heard_and_kept_in_parts() -> None:
     assert heard == ["", "", "", "He", "l", "lo", ""]
     [choice] = chunks.document()["choices"]
     assert choice["message"]["content"] == [part("Hm", "thinking"), part("Hello")]
+
+
+def test_chunks_are_joined_without_being_changed() -> None:
+    content = [part("He"), part("l")]
+    chunks = [
+        {
+            "choices": [
+                {"index": 0, "delta": {"content": [each], "reasoning": each["text"]}, "logprobs": {"content": [each]}}
+            ]
+        }
+        for each in content
+    ]
+    before = deepcopy(chunks)
+    joined = Chunks()
+    documents = []
+    for chunk in chunks:
+        joined.add(chunk)
+        documents.append(joined.document())
+    assert chunks == before
+    assert [document["choices"][0]["message"] for document in documents] == [
+        {"content": [part("He")], "reasoning": "He"},
+        {"content": [part("Hel")], "reasoning": "Hel"},
+    ]

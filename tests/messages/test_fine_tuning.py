@@ -85,7 +85,7 @@ def test_every_recorded_shape_exports_to_valid_lines(shape: str) -> None:
     assert data.answers == 1
     assert set(data.left_out) <= {"off-policy"}  # an answer that came with the request
     assert faults_of_lines(data.jsonl()) == []
-    assert ("reasoning" in data.omitted) == (shape in {"reasoning", "responses tools", "responses tool call"})
+    assert ("reasoning" in data.omitted) == (shape in {"responses tools", "responses tool call"})
 
 
 def test_tools_pictures_and_reasoning_of_the_responses_format_have_the_form_of_the_chat_format() -> None:

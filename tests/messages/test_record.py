@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from threading import Barrier, Thread
+from types import SimpleNamespace, coroutine
 from typing import Any, cast
 
 import openai
 import pydantic
 import pytest
+from openai.types.responses import Response
 
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.completion import ToolCall
+from memorygraph.messages import record as record_module
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import Neo4jStorage
-from memorygraph.messages.record import Recorded, record
+from memorygraph.messages.record import Recorded, record, watch_closing
 from memorygraph.messages.recorder import Recorder
 from memorygraph.messages.training import TrainingData, training_data
 from memorygraph.scripted.replies import CutStream, Failure, Replies, Reply, Request, ScriptedAnswer
@@ -111,6 +117,12 @@ def responses_create(client: Any) -> Any:
     return client.responses.create(model="m", instructions="Be brief", input="Hi", temperature=0.5)
 
 
+def responses_beta(client: Any) -> Any:
+    """What `client.beta.responses.create` sends, without the package that it loads."""
+    body = {"model": "m", "instructions": "Be brief", "input": "Hi", "temperature": 0.5}
+    return client.post("/responses?beta=true", cast_to=Response, body=body)
+
+
 def responses_stream(client: Any) -> Any:
     return client.responses.create(model="m", input=HI, temperature=0.5, stream=True)
 
@@ -131,6 +143,7 @@ WAYS = [
     chat_raw,
     with_options,
     responses_create,
+    responses_beta,
     responses_stream,
     responses_parse,
     responses_events,
@@ -433,6 +446,78 @@ def test_a_stream_that_was_closed_early_is_kept_but_not_sampled(world: World) ->
     assert kept[0]["response"]["choices"][0]["message"]["content"] == "a lo"
     assert kept[1]["response"]["partial_text"] == "a lo"
     assert world.training().answers == 0
+
+
+LEFT = """
+import asyncio, json, sys
+from pathlib import Path
+import openai
+from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
+from memorygraph.messages.record import record
+from memorygraph.messages.recorder import Recorder
+
+given = json.load(sys.stdin)
+connection = Connection(given["uri"], given["auth"] and tuple(given["auth"]))
+recorder = Recorder(Namespace(connection, given["namespace"]), "talk", Path(given["folder"]))
+asked = {"model": "m", "messages": given["messages"], "stream": True}
+
+def client_of(kind):
+    return record(kind(base_url=given["base_url"], api_key="none", max_retries=0), recorder)
+
+async def leave():
+    async for _ in await client_of(openai.AsyncOpenAI).chat.completions.create(**asked):
+        break
+
+if given["asynchronous"]:
+    asyncio.run(leave())
+else:
+    stream = client_of(openai.OpenAI).chat.completions.create(**asked)
+    for _ in stream:
+        break
+"""
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_stream_that_a_program_leaves_is_recorded_at_its_end(
+    world: World, server: tuple[str, tuple[str, str] | None], asynchronous: bool
+) -> None:
+    with script(Reply("a long answer that is not heard", pause=0.1)) as model:
+        given = {
+            "uri": server[0], "auth": server[1], "namespace": world.namespace, "folder": str(world.folder),
+            "messages": HI, "base_url": model.base_url, "asynchronous": asynchronous,
+        }  # fmt: skip
+        subprocess.run([sys.executable, "-c", LEFT], input=json.dumps(given), text=True, check=True)
+    world.recorder.flush()  # newer Pythons begin no thread at the end, so that the record waits
+    assert world.versions() == [["Be brief", "Hi"]]
+    assert world.graph().metadata(1)["finished"] is False
+
+
+def test_a_stream_that_is_collected_while_it_closes_is_recorded() -> None:
+    @coroutine
+    def wait() -> Generator[None, None, None]:
+        yield
+
+    recorded: list[Any] = []
+    response = SimpleNamespace(close=None, aclose=wait)
+    watch: Any = SimpleNamespace(reading=False, finish_response=recorded.append)
+    watch_closing(response, watch)
+    closing = response.aclose()
+    closing.send(None)
+    closing.close()
+    assert recorded == [response]
+
+
+def test_the_time_of_a_stream_ends_with_its_last_piece(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1.0]
+    monkeypatch.setattr(record_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    with script("a long answer") as model, world.client(model) as client:
+        stream = client.chat.completions.create(model="m", messages=HI, stream=True)
+        now[0] = 3.0
+        next(stream)
+        now[0] = 60.0
+        stream.close()
+    assert world.graph().metadata(1)["latency_s"] == 2.0
 
 
 @pytest.mark.parametrize("call", [chat_stream, responses_stream])

@@ -626,6 +626,28 @@ def test_what_a_user_approves_is_a_message_of_the_user() -> None:
     assert items_of_message(messages[2]) == [approved]
 
 
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "configuration_update", "reasoning": {"effort": "low"}},
+        {"type": "additional_tools", "role": "developer", "tools": [{"type": "function", "name": "clock"}]},
+        {"type": "compaction_trigger"},
+        {"type": "item_reference", "id": "msg_1"},
+        {"id": "msg_1"},
+        {"id": "msg_1", "type": None},
+        {"__enc__": 1, "v": 1, "kid": "hkdf-v1", "payload": "gAAAAA"},
+    ],
+    ids=str,
+)
+def test_an_item_that_a_program_puts_between_is_not_what_the_model_said(item: dict[str, Any]) -> None:
+    answer = {"role": "assistant", "content": "Hello"}
+    stored = {"type": "item_reference", "id": "msg_1"} if "id" in item else item
+    messages = messages_of_items([answer, item, *HI, item])
+    between = {"role": "developer", "content": [stored]}
+    assert messages == [answer, between, *HI, between]
+    assert items_of_message(between) == [stored]
+
+
 def test_an_output_is_the_same_message_as_its_items_sent_back() -> None:
     output = [
         {"type": "reasoning", "id": "rs_1", "summary": []},
@@ -636,3 +658,20 @@ def test_an_output_is_the_same_message_as_its_items_sent_back() -> None:
     sent_back = call_of("n", api="responses", request=request)
     [answer] = exchange_of(answered).answers
     assert exchange_of(sent_back).prompt[1:2] == answer.messages
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        {"reasoning_content": "hm"},
+        {"reasoning": "hm", "reasoning_details": [{"type": "reasoning.text", "text": "hm"}]},
+    ],
+)
+def test_an_answer_is_the_same_message_with_and_without_what_the_model_thought(thought: dict[str, Any]) -> None:
+    answer = {"role": "assistant", "content": "Hello"}
+    response = {"choices": [{"index": 0, "message": {**answer, **thought}, "finish_reason": "stop"}]}
+    [answered] = exchange_of(call_of("n", response=response)).answers
+    for sent_back in (answer, {**answer, **thought}):
+        following = call_of("n", request={"messages": [*HI, sent_back, {"role": "user", "content": "And?"}]})
+        assert exchange_of(following).prompt[1:2] == answered.messages
+    assert answered.metadata["response"]["choices"][0]["message"] == {**answer, **thought}

@@ -106,7 +106,7 @@ class ChannelValues:
 
     def __init__(self, serde: SerializerProtocol) -> None:
         self.serde = serde
-        # What another serializer encrypts is not told to the message graph, nor does it look the same twice.
+        # What another serializer encrypts is not told to the message graph.
         self.is_plain = type(serde) is JsonPlusSerializer
         self._known: OrderedDict[StateKey, Mapping[str, KnownValue]] = OrderedDict()
         self._lock = threading.Lock()
@@ -170,14 +170,14 @@ class ChannelValues:
         return same
 
     def _look_at_last(self, messages: Sequence[BaseMessage]) -> list[bytes]:
-        # What another serializer encrypts does not look the same twice.
-        return [self._look_at(message) for message in messages[-MAX_COMPARED:]] if self.is_plain else []
+        return [self._look_at(message) for message in messages[-MAX_COMPARED:]]
 
     def _look_at(self, message: BaseMessage) -> bytes:
         """What a message holds now, as a pickle: the serializer takes four times as long to say it."""
         try:
             return pickle.dumps((message.__dict__, message.__pydantic_extra__), pickle.HIGHEST_PROTOCOL)
         except Exception:  # noqa: BLE001 - a tool's artifact may be anything, and raise anything when it is pickled
+            # What is encrypted looks different each time, and is stored once more.
             return self.serde.dumps_typed(message)[1]
 
     def _say(self, message: BaseMessage) -> Mapping[str, Any] | None:
