@@ -405,12 +405,13 @@ DETACH DELETE record;
 
 // name: reach-revision
 // How a namespace is mended by hand that has no record, or that something is from the future of: it gets the highest
-// revision that is found in it. Parameters: namespace.
+// revision that is found in it, under its lock. Parameters: namespace.
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.created_at = datetime()
+SET namespace.revision = coalesce(namespace.revision, 0)
 WITH namespace
 CALL (namespace) {
-  RETURN coalesce(namespace.revision, 0) AS revision
+  RETURN namespace.revision AS revision
   UNION ALL
   MATCH (load:Load {namespace: $namespace})
   RETURN load.revision AS revision

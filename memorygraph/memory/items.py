@@ -133,7 +133,7 @@ class StoredItem:
             value = parse_stored_json(item["value"])
         except (AttributeError, UnreadableRecord) as error:
             told = f"the item {address.key!r} in {address.shelf!r} was altered in the database, and cannot be read"
-            raise UnreadableRecord(f"{told}; `memorygraph delete {item['id']}` removes it") from error
+            raise UnreadableRecord(f"{told}; delete its node `{item['id']}`, or store it again") from error
         return cls(item["id"], address, value, ttl=item["ttl"], **times)
 
 

@@ -81,7 +81,7 @@ def test_a_value_that_nests_too_deep_is_refused(homes: MemoryGraph) -> None:
 def test_an_item_that_was_altered_is_named_with_what_removes_it(homes: MemoryGraph, altered: str) -> None:
     address = next(iter(HOMES))
     homes.query(f"MATCH (i:Item {{namespace: $namespace, id: $id}}) SET {altered}", {"id": address.id}, write=True)
-    with pytest.raises(UnreadableRecord, match=f"memorygraph delete {address.id}"):
+    with pytest.raises(UnreadableRecord, match=f"delete its node `{address.id}`"):
         list(homes.items.list_under(""))
     homes.delete(address.id)
     assert address not in {item.address for item in homes.items.list_under("")}

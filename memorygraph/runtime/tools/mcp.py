@@ -9,7 +9,7 @@ from __future__ import annotations
 import atexit
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -156,6 +156,7 @@ class McpSession:
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
         self._ready: Future[Any] = Future()
+        self._ended: Future[None] = Future()  # that of a task which is cancelled is done before the task is
         self._client: Any = None
         self._stop = self._portal.call(anyio.Event)
         self._task = self._portal.start_task_soon(self.serve, transport)
@@ -178,6 +179,8 @@ class McpSession:
         except Exception as error:  # noqa: BLE001 - the SDK names no root of its errors
             if not self._ready.done():
                 self._ready.set_exception(MemoryGraphError(root_cause(error)))
+        finally:
+            self._ended.set_result(None)
 
     def call(self, method: str, arguments: dict[str, Any]) -> CallToolResult:
         """Call one of the server's tools."""
@@ -226,8 +229,8 @@ class McpSession:
             self._portal.call(self._stop.set)
             if self._client is None:  # it would not see the event before its server is ready, which may never be
                 self._task.cancel()
-            with suppress(TimeoutError, CancelledError):
-                self._task.result(_CLOSING_SECONDS)
+            with suppress(TimeoutError):
+                self._ended.result(_CLOSING_SECONDS)
             self._portal.call(self._portal.stop, True)
         self._stack.close()
 
