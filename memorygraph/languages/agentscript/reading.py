@@ -107,6 +107,7 @@ def parse_numeral(numeral: str) -> int | float:
 
 def parse_count(digits: str) -> int:
     """The number of rounds; one that no program reaches where it has too many digits."""
+    digits = digits.lstrip("0") or "0"
     return int(digits) if len(digits) < 19 else 10**18
 
 
