@@ -47,6 +47,7 @@ A `Problem` is one finding in a script, with its place. `check` returns problems
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,12 +95,23 @@ class Problem:
         window = self.source_line[start : start + MAX_SHOWN_LINE]
         shown = "".join(c if c.isprintable() else " " for c in window)
         column = self.column - start
-        caret = " " * (column - 1) + "^" * max(1, min(self.length, len(shown) - column + 1))
+        before, marked = shown[: column - 1], shown[column - 1 :][: self.length]
+        caret = " " * display_width(before) + "^" * max(1, display_width(marked))
         return f"{place}\n    {shown}\n    {caret}"
 
     def as_dict(self) -> dict[str, str | int | None]:
         """The problem as `--json` prints it."""
         return {"file": self.file, "line": self.line, "column": self.column, "message": self.message, "code": self.code}
+
+
+def display_width(text: str) -> int:
+    r"""How many columns of a terminal a printable text takes.
+
+    >>> display_width("né"), display_width("ne\u0301"), display_width("日本")
+    (2, 2, 4)
+    """
+    drawn = [char for char in text if unicodedata.category(char) not in {"Mn", "Me"}]  # marks stand over what is before
+    return len(drawn) + sum(unicodedata.east_asian_width(char) in {"W", "F"} for char in drawn)
 
 
 def printable(text: str) -> str:

@@ -8,7 +8,8 @@ r"""Case files: tests as data, `tests/cases/<language>/<kind>/*.case`, in one fo
 
 A case begins with `=== ` and its title, a section with `-- ` and its name; its text goes up to the next such line. A
 section may occur more than once. The options: `strict` (the dialect), `escaped` (the source is written with Python's
-escapes), `whole` (the source has no frame around it). In a source, `@@x*100@@` stands for a hundred `x`.
+escapes), `whole` (the source has no frame around it). In a source, and in a program of AgentScript, `@@x*100@@` stands
+for a hundred `x`.
 
 What goes in:
     parse, check, compile   `source`; in compile also what is `stored` before: a log, or lines of ids, an edge as

@@ -27,7 +27,7 @@ from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.pete.store import LogStore
 from memorygraph.runtime.runs import Event
 from memorygraph.scripted.replies import Reply, Request
-from tests.cases import FOLDER, PLACE, Case, read_cases
+from tests.cases import FOLDER, PLACE, Case, expand, read_cases
 from tests.languages.agentscript_text import print_agentscript
 from tests.runtime.convo.model import scripted
 from tests.runtime.pete import stored
@@ -262,7 +262,7 @@ def run_agent(case: Case, fixture: Fixture) -> Found:
     last prompt's context (source, sizes, strategy, text), `views` which of them show a view of a value, `unused` what
     is not in it; in `error` the folder is FOLDER.
     """
-    text = case.section("program")
+    text = expand(case.section("program"))
     folder: Path = fixture("tmp_path")
     for name, content in case.sections:
         if name.startswith("file-"):

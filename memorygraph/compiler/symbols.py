@@ -101,7 +101,10 @@ class SymbolTable:
             other = symbol.to_node if symbol.from_node == deletion.id else symbol.from_node
             if other is not None and other != deletion.id:
                 self._incident[other].discard(edge)
-            self._symbols[edge] = Symbol(Kind.ABSENT, deleted_by=deletion, deleted_with=deletion.id)
+            if symbol.kind is Kind.BOTH:  # the node of this id stays
+                self._symbols[edge] = Symbol(Kind.NODE)
+            else:
+                self._symbols[edge] = Symbol(Kind.ABSENT, deleted_by=deletion, deleted_with=deletion.id)
 
     def place(self, symbol: Symbol) -> str:
         """Where a symbol was declared, for a message."""

@@ -93,7 +93,7 @@ def abstracted(argument: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 predications = predicated(st.recursive(simple, abstracted, max_leaves=4))
 feedback = st.none() | st.builds(Feedback, structures)
 abbreviations = st.builds(Abbreviation, names, tuples(refs), memories, st.none() | descriptions)
-lines = notes.filter(lambda text: "\n" not in text and not text.endswith("\r"))
+lines = notes.filter(lambda text: not {"\r", "\n"} & {*text})
 openings = st.builds(Opening, names, tuples(refs))
 statements: st.SearchStrategy[Any] = st.one_of(
     st.builds(Comment, lines),

@@ -76,6 +76,20 @@ def test_a_text_over_lines_that_end_in_crlf_is_left_as_it_is() -> None:
     assert format_text("contextscript", text) == text.replace('Node( node_id="b"', 'Node(node_id="b"')
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(("language", "comment"), [("contextscript", "# "), ("pete", "// ")])
+def test_a_name_is_completed_after_the_line_of_a_comment_however_it_ends(language: str, comment: str, end: str) -> None:
+    row = LANGUAGES[language]
+    assert row.complete(comment, len(comment), []) == []
+    assert row.complete(comment + end, len(comment + end), [])
+    assert row.complete(end + comment, len(end + comment), []) == []
+
+
+def test_lines_that_end_in_cr_alone_are_kept_between_statements() -> None:
+    text = '# one\rNode( node_id="a", name="A", data="");\rdel( id="a"); # two\r'
+    assert format_text("contextscript", text) == text.replace("( ", "(")
+
+
 def test_names_are_looked_for_as_far_as_problems_are_told() -> None:
     script = parse("Node(node_id='a')\n" * (2 * MAX_PROBLEMS) + 'Node(node_id="a", name="A", data="");\n')
     read: list[object] = []

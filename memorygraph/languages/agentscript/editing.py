@@ -13,7 +13,7 @@ from memorygraph.languages.agentscript.names import CONFIGS, GRAMMAR, KEYWORDS
 from memorygraph.languages.engine.editing import EditorCompletion, Occurrence, completions, find_word, names_in
 
 _IDENTIFIER = GRAMMAR.token("Identifier")
-_QUOTED = re.compile(r"//[^\n]*|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)", re.DOTALL)
+_QUOTED = re.compile(r"//[^\r\n]*|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)", re.DOTALL)
 _INDENT = "  "
 
 

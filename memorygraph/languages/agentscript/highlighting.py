@@ -13,7 +13,7 @@ IMPORTED = GRAMMAR.words("Kind")
 HIGHLIGHTING: Highlighting = {
     "root": Region(
         (
-            ColourRule("//[^\n]*", "comment"),
+            ColourRule(r"//[^\r\n]*", "comment"),
             ColourRule('"', "string", "double"),
             ColourRule("'", "string", "single"),
             ColourRule(

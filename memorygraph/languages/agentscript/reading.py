@@ -107,6 +107,7 @@ def parse_numeral(numeral: str) -> int | float:
 
 def parse_count(digits: str) -> int:
     """The number of rounds; one that no program reaches where it has too many digits."""
+    digits = digits.lstrip("0") or "0"
     return int(digits) if len(digits) < 19 else 10**18
 
 
@@ -206,11 +207,11 @@ def read_entry(source: Source, scope: Scope) -> tuple[list[syntax.Import | synta
     Raises:
         ScriptError: something is wrong that can be found before it runs.
     """
-    words = source.text.split(maxsplit=2)
+    position = MACHINE.layout_end(source.text, 0)
+    words = source.text[position:].split(maxsplit=2)
     declares = len(words) > 1 and words[0] in _DECLARING and words[1][0] not in "=.(["
     pieces: list[Any] = []
     findings = find_too_large(source.text) or find_surrogates(source.text)
-    position = MACHINE.layout_end(source.text, 0)
     while position < len(source.text) and not findings:
         result = MACHINE.read(source.text, "TopLevel" if declares else "Statement", BUILDS, position)
         if isinstance(result, Stopped):

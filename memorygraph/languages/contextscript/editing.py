@@ -24,7 +24,7 @@ REFERENCES = frozenset({"from_node", "to_node", "id"})
 _ARGUMENTS = {KEYWORDS[statement.__name__]: statement.arguments() for statement in STATEMENTS}
 _OPENING = compile_pattern(rf"^[ \t]*({'|'.join(KEYWORDS.values())})[ \t\r\n]*\(", re.MULTILINE)
 _TOKEN = re.compile(
-    r'#[^\n]*|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<open>"(?:[^"\\]|\\.)*\Z)|(?P<name>[A-Za-z][A-Za-z0-9_]*)[ \t\r\n]*='
+    r'#[^\r\n]*|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<open>"(?:[^"\\]|\\.)*\Z)|(?P<name>[A-Za-z][A-Za-z0-9_]*)[ \t\r\n]*='
     r"|(?P<end>;)|(?P<other>[^\s#\"]+?)",
     re.DOTALL,
 )
@@ -89,7 +89,7 @@ def find_cursor(before: str) -> Cursor | None:
 def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[EditorCompletion]:
     """What may be written at an offset: a statement, an argument that is not there yet, an id, or a verb."""
     before = text[max(0, offset - MAX_LOOK_BACK) : offset]
-    if "#" in before.rpartition("\n")[2].partition('"')[0]:
+    if "#" in before.rpartition("\n")[2].rpartition("\r")[2].partition('"')[0]:
         return
     cursor = find_cursor(before)
     if cursor is None:
@@ -114,7 +114,7 @@ def format_text(program: ContextScriptProgram) -> str | None:
     for statement in program.statements:
         start, end = statement.span
         between = text[position:start]
-        if position and "\n" not in between:
+        if position and not re.search(r"[\r\n]", between):
             between = between.strip(" \t") + "\n"
         own = text[start:end]
         kept = any(token[0].startswith("#") or "\r" in (token["quoted"] or "") for token in _TOKEN.finditer(own))

@@ -11,7 +11,7 @@ ARGUMENTS = {argument for statement in STATEMENTS for argument in statement.argu
 HIGHLIGHTING: Highlighting = {
     "root": Region(
         (
-            ColourRule("#[^\n]*", "comment"),
+            ColourRule(r"#[^\r\n]*", "comment"),
             ColourRule('"', "string", "quoted"),
             ColourRule(one_of(KEYWORDS.values(), LETTERS) + r"(?=[ \t]*\()", "keyword"),
             ColourRule(one_of(ARGUMENTS, LETTERS) + r"(?=[ \t]*=)", "attribute"),

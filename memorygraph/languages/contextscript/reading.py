@@ -276,7 +276,8 @@ class StreamBuffer:
     def shorten_layout(self, position: int) -> None:
         """Keep only the beginning of blanks or a comment that go on beyond the buffer."""
         if len(self.text) - position > MAX_LINE_CHARACTERS:
-            kept = self.text[:position] + self.text[position:].lstrip()[:1]
+            last_line = self.text[position:].rpartition("\r")[2]  # a comment ends there, too
+            kept = self.text[:position] + last_line.lstrip()[:1]
             self.dropped += len(self.text) - len(kept)
             self.text = kept
 

@@ -35,6 +35,7 @@ BUILT_IN = frozenset(GRAMMAR.tokens["BuiltIn"].split("|"))  # a file may not def
 MAX_CHARACTERS = 2**22  # characters of a conversation, some 100,000 lines
 
 _HEAD = re.compile(r"^[ \t]*+>", re.MULTILINE)
+_CR_HEAD = compile_pattern(r"(?:\A|\r)[ \t]*+>")
 _TAG_LINE = compile_pattern(r"[ \t]*+(?:(?:@\w|#|//)[^\n]*+)?+\r?\n?\Z")
 _BOUNDARY = re.compile(r">|@\w|#")
 _ROUTE = re.compile(r"([\w-]+)[ \t]*(.*)", re.DOTALL)
@@ -46,7 +47,10 @@ _MAX_NUMBER = 308
 
 def read_convo(text: str, file: str | None = None, *, strict: bool = False) -> syntax.ConvoProgram:  # noqa: ARG001 - one dialect
     """A conversation, and everything that can be found wrong with it before it runs."""
-    source = Source(text.removeprefix("\ufeff"), file)
+    text = text.removeprefix("\ufeff")
+    if "\n" not in text and _CR_HEAD.search(text):
+        text = text.replace("\r", "\n")  # no line of this file ends otherwise
+    source = Source(text, file)
     messages, findings = read_source(source)
     conversation = syntax.ParsedConversation(messages, span=Span(0, len(source.text)))
     unsupported = locate_problems(find_unsupported(messages, source.text), source)

@@ -17,7 +17,7 @@ MAX_UNREAD = 2_000  # characters after unreadable text, until reading gives up
 
 # What is inside of a token that is not yet whole, as far as it is there; it leaves what ends it, or may end it.
 _GOES_ON = {
-    "line": re.compile(r"[^\n]*+"),
+    "line": re.compile(r"[^\r\n]*+"),
     "description": compile_pattern(r"(?:[^*]++|\*(?!/|\Z))*+"),
     "text": compile_pattern(r'(?:[^"\\\n]++|\\[\s\S])*+'),
     "note": re.compile(r"[^\]]*+"),

@@ -35,7 +35,7 @@ class PeteExplainer(Explainer):
 
     word = re.compile(r"[&_@]?[^\W_][\w']*|>>|!!|/\*|//|```")
     pieces = compile_pattern(
-        r'"(?:[^"\\]++|\\.)*+"|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|//[^\n]*+|!![^\n]*+|@\[[^\]]*+\]|(?P<bracket>[{}()\[\]])'
+        r'"(?:[^"\\]++|\\.)*+"|/\*[^*]*+(?:\*(?!/)[^*]*+)*+\*/|//[^\r\n]*+|!![^\r\n]*+|@\[[^\]]*+\]|(?P<bracket>[{}()\[\]])'
     )
     names: ClassVar[Mapping[str, str]] = {
         "Identifier": "a name",

@@ -11,8 +11,8 @@ CONNECTIVES = one_of([*WORDS["Conjunction"], "that", "if"], "A-Za-z0-9_'")
 HIGHLIGHTING: Highlighting = {
     "root": Region(
         (
-            ColourRule("//[^\n]*", "comment"),
-            ColourRule(r"!![^\n]*", "report"),
+            ColourRule(r"//[^\r\n]*", "comment"),
+            ColourRule(r"!![^\r\n]*", "report"),
             ColourRule(r"/\*", "description", "description"),
             ColourRule(r"@\[", "tag", "annotation"),
             ColourRule('"', "string", "quoted"),

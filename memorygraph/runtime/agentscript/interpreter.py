@@ -13,6 +13,7 @@ from memorygraph.context.origins import copy_value, origins_of
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
+from memorygraph.languages.agentscript.reading import parse_count
 from memorygraph.limits import BYTES_PER_PART, PARTS_PER_WORK, Cancelled, RunBudget
 from memorygraph.runtime.agentscript import values
 from memorygraph.runtime.agentscript.generation import Generation, budget_of
@@ -152,7 +153,7 @@ class Interpreter:
 
     def execute_loop(self, statement: syntax.Loop, scope: BlockScope) -> ReturnedValue | None:
         """Execute a block until its condition holds, or its limit is reached."""
-        for _ in range(int(statement.limit.text)):
+        for _ in range(parse_count(statement.limit.text)):
             self.budget.spend()
             if is_true(self.evaluate(statement.condition, scope)):
                 return None
@@ -167,7 +168,7 @@ class Interpreter:
         if not isinstance(items, list):
             raise ValueProblem(f"`for` goes through a list, and this is {describe_value(items)}", "not-a-list")
         self.budget.spend(len(items) // PARTS_PER_WORK)
-        for index, item in enumerate(items[: int(statement.limit.text)]):
+        for index, item in enumerate(items[: parse_count(statement.limit.text)]):
             value = copy_value(require_data(item, "be gone through"))
             self.trace.add("for", {"item": statement.item, "index": index, "value": value})
             inner = scope.inner()

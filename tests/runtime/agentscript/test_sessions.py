@@ -133,6 +133,12 @@ def test_an_entry_that_fails_while_it_runs_leaves_no_context_source(session: Ses
     assert len(session.scope.declared) == len(before[2]) + 1
 
 
+def test_an_entry_that_begins_with_a_comment_may_declare(session: Session) -> None:
+    session.execute("// agents\n\n// of mine\nagent C { main func() { return 4 } } // the last one")
+    assert session.execute("// it is called\nC()") == [4]
+    assert session.execute("// agent\nagent = 5 return agent") == [5]
+
+
 def test_agents_of_one_entry_know_each_other(session: Session) -> None:
     session.execute("agent A { main func() { return B() } } agent B { main func() { return W(1) } }")
     assert session.execute("A()") == [[1]]
