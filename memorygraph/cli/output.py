@@ -469,9 +469,15 @@ MAX_LINE_CHARACTERS = 4_000
 """Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
 
 
-def format_time(at: datetime | None) -> str:
-    """A time in the zone of this machine."""
-    return at.astimezone().strftime("%Y-%m-%d %H:%M:%S") if at else ""
+def format_time(at: datetime | str | None) -> str:
+    """A time, also as a text of it, in the zone of this machine; another text as it is."""
+    from datetime import datetime
+
+    try:
+        time = datetime.fromisoformat(at) if isinstance(at, str) else at
+    except ValueError:  # raw Cypher can store any text
+        return str(at)
+    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S") if time else ""
 
 
 def to_cell(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,7 +31,7 @@ def list_runs_command(graph: MemoryGraph, *, limit: int) -> None:
     output.print_list(
         graph.runs(limit),
         columns,
-        lambda run: (output.format_time(datetime.fromisoformat(run.at)), run.id, run.language, run.program, run.status),
+        lambda run: (output.format_time(run.at), run.id, run.language, run.program, run.status),
         if_empty="no runs are stored here",
     )
 
