@@ -292,10 +292,10 @@ RETURN COUNT {
        } AS examples;
 
 // name: ids-beginning
-// The ids of nodes that begin with a text, in their order. Parameters: namespace, text, limit.
+// The ids of nodes that begin with a text, in their order, which is that of the index. Parameters: namespace, text, limit.
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id STARTS WITH $text
 RETURN node.id AS id
-ORDER BY id
+ORDER BY node.namespace, id
 LIMIT $limit;
