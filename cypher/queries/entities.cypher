@@ -344,13 +344,28 @@ WHERE NOT EXISTS {
 RETURN name;
 
 // name: names-beginning
-// The names of entities that begin with a text, in their order. Parameters: namespace, text, limit.
-MATCH (node:Node {namespace: $namespace})
-USING INDEX SEEK node:Node(namespace, name)
-WHERE node.name STARTS WITH $text AND node.name <> '' AND NOT node:Observation
-RETURN DISTINCT node.name AS name
-ORDER BY name
-LIMIT $limit;
+// The names of entities that begin with a text, in their order, which is that of the index: no more is read than is
+// returned. Observations, which have an empty name, are many and come first: where the text is empty, too, they are passed
+// over. Parameters: namespace, text, limit.
+CYPHER 25
+WHEN $text = '' THEN {
+  MATCH (node:Node {namespace: $namespace})
+  USING INDEX SEEK node:Node(namespace, name)
+  WHERE node.name > '' AND NOT node:Observation
+  WITH DISTINCT node.namespace AS namespace, node.name AS name
+  ORDER BY namespace, name
+  LIMIT $limit
+  RETURN name
+}
+ELSE {
+  MATCH (node:Node {namespace: $namespace})
+  USING INDEX SEEK node:Node(namespace, name)
+  WHERE node.name STARTS WITH $text AND NOT node:Observation
+  WITH DISTINCT node.namespace AS namespace, node.name AS name
+  ORDER BY namespace, name
+  LIMIT $limit
+  RETURN name
+};
 
 // name: left-out
 // How many entities and relations come from these places on. Parameters: namespace, entity_arrival, entity_id,

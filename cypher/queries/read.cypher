@@ -132,150 +132,174 @@ RETURN namespace.revision AS revision;
 
 // name: beyond-nodes-and-edges
 // What a namespace holds beside the ids, texts, verbs and weights of its nodes and edges: how much, and the first of it.
-// Parameters: namespace, limit (of the examples).
-RETURN 'types of entities' AS what,
-       COUNT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND node.kind IS NOT NULL
-       } AS count,
-       COLLECT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND node.kind IS NOT NULL
-         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'observations as such: they come back as nodes, joined by `observed`' AS what,
-       COUNT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND node:Observation
-       } AS count,
-       COLLECT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND node:Observation
-         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'logs of PETE: their contexts come back as bare nodes' AS what,
-       COUNT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND node:Context
-       } AS count,
-       COLLECT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND node:Context
-         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'statements, rules and values of PETE: they come back as bare nodes' AS what,
-       COUNT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND any(label IN labels(node) WHERE label IN ['Statement', 'Rule', 'Value'])
-       } AS count,
-       COLLECT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND any(label IN labels(node) WHERE label IN ['Statement', 'Rule', 'Value'])
-         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'concepts of PETE: they come back without their addresses' AS what,
-       COUNT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND node.concept IS NOT NULL
-       } AS count,
-       COLLECT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND node.concept IS NOT NULL
-         RETURN node.id ORDER BY node.namespace, node.id LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'facts of PETE: they come back as bare edges' AS what,
-       COUNT { MATCH ()-[edge:EDGE {namespace: $namespace}]->() WHERE edge.lemma IS NOT NULL } AS count,
-       COLLECT {
-         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
-         WHERE edge.lemma IS NOT NULL
-         RETURN edge.id ORDER BY edge.namespace, edge.lemma LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'aliases: what merged entities were called' AS what,
-       COUNT { MATCH (part:Alias {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
-       COLLECT {
-         MATCH (part:Alias {namespace: $namespace})
-         WHERE part.name IS NOT NULL
-         RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'nodes whose id is no text, or an empty one' AS what,
-       COUNT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND NOT coalesce(node.id > '', false)
-       } AS count,
-       COLLECT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, id)
-         WHERE node.id IS NOT NULL AND NOT coalesce(node.id > '', false)
-         RETURN toStringOrNull(node.id) ORDER BY node.namespace, node.id LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'edges whose id is no text, or an empty one' AS what,
-       COUNT {
-         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
-         USING INDEX SEEK edge:EDGE(namespace, id)
-         WHERE edge.id IS NOT NULL AND NOT coalesce(edge.id > '', false)
-       } AS count,
-       COLLECT {
-         MATCH ()-[edge:EDGE {namespace: $namespace}]->()
-         USING INDEX SEEK edge:EDGE(namespace, id)
-         WHERE edge.id IS NOT NULL AND NOT coalesce(edge.id > '', false)
-         RETURN toStringOrNull(edge.id) ORDER BY edge.namespace, edge.id LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'times at which nodes expire' AS what,
-       COUNT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, expires_at)
-         WHERE node.expires_at > datetime({epochMillis: 0})
-       } AS count,
-       COLLECT {
-         MATCH (node:Node {namespace: $namespace})
-         USING INDEX SEEK node:Node(namespace, expires_at)
-         WHERE node.expires_at > datetime({epochMillis: 0})
-         RETURN node.id ORDER BY node.namespace, node.expires_at LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'conversations' AS what,
-       COUNT { MATCH (part:Conversation {namespace: $namespace}) WHERE part.name IS NOT NULL } AS count,
-       COLLECT {
-         MATCH (part:Conversation {namespace: $namespace})
-         WHERE part.name IS NOT NULL
-         RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
-       } AS examples
-UNION ALL
-RETURN 'messages' AS what,
-       COUNT { MATCH (part:Message {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
-       [] AS examples
-UNION ALL
-RETURN 'runs' AS what,
-       COUNT { MATCH (part:Run {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
-       [] AS examples
-UNION ALL
-RETURN 'programs' AS what,
-       COUNT { MATCH (part:Program {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
-       [] AS examples
-UNION ALL
-RETURN 'node graphs' AS what,
-       COUNT { MATCH (part:Graph {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
-       [] AS examples;
+// One walk counts the nodes, and one the edges; only of what there is are examples looked for. Parameters: namespace, limit
+// (of the examples).
+CYPHER 25
+CALL () {
+  MATCH (node:Node {namespace: $namespace})
+  USING INDEX SEEK node:Node(namespace, id)
+  WHERE node.id IS NOT NULL
+  RETURN {
+    kinds: count(node.kind),
+    observations: count(CASE WHEN node:Observation THEN 1 END),
+    logs: count(CASE WHEN node:Context THEN 1 END),
+    parts: count(CASE WHEN node:Statement OR node:Rule OR node:Value THEN 1 END),
+    concepts: count(node.concept),
+    unnamed: count(CASE WHEN NOT coalesce(node.id > '', false) THEN 1 END)
+  } AS nodes
+}
+CALL () {
+  MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  WHERE edge.id IS NOT NULL
+  RETURN {unnamed: count(CASE WHEN NOT coalesce(edge.id > '', false) THEN 1 END)} AS edges
+}
+CALL (nodes, edges) {
+  RETURN 'types of entities' AS what,
+         nodes.kinds AS count,
+         COLLECT {
+           WITH * WHERE nodes.kinds > 0
+           CALL () {
+             MATCH (node:Node {namespace: $namespace})
+             USING INDEX SEEK node:Node(namespace, id)
+             WHERE node.id IS NOT NULL AND node.kind IS NOT NULL
+             RETURN node.id AS example ORDER BY node.namespace, node.id LIMIT $limit
+           }
+           RETURN example
+         } AS examples
+  UNION ALL
+  RETURN 'observations as such: they come back as nodes, joined by `observed`' AS what,
+         nodes.observations AS count,
+         COLLECT {
+           WITH * WHERE nodes.observations > 0
+           CALL () {
+             MATCH (node:Node {namespace: $namespace})
+             USING INDEX SEEK node:Node(namespace, id)
+             WHERE node.id IS NOT NULL AND node:Observation
+             RETURN node.id AS example ORDER BY node.namespace, node.id LIMIT $limit
+           }
+           RETURN example
+         } AS examples
+  UNION ALL
+  RETURN 'logs of PETE: their contexts come back as bare nodes' AS what,
+         nodes.logs AS count,
+         COLLECT {
+           WITH * WHERE nodes.logs > 0
+           CALL () {
+             MATCH (node:Node {namespace: $namespace})
+             USING INDEX SEEK node:Node(namespace, id)
+             WHERE node.id IS NOT NULL AND node:Context
+             RETURN node.id AS example ORDER BY node.namespace, node.id LIMIT $limit
+           }
+           RETURN example
+         } AS examples
+  UNION ALL
+  RETURN 'statements, rules and values of PETE: they come back as bare nodes' AS what,
+         nodes.parts AS count,
+         COLLECT {
+           WITH * WHERE nodes.parts > 0
+           CALL () {
+             MATCH (node:Node {namespace: $namespace})
+             USING INDEX SEEK node:Node(namespace, id)
+             WHERE node.id IS NOT NULL AND any(label IN labels(node) WHERE label IN ['Statement', 'Rule', 'Value'])
+             RETURN node.id AS example ORDER BY node.namespace, node.id LIMIT $limit
+           }
+           RETURN example
+         } AS examples
+  UNION ALL
+  RETURN 'concepts of PETE: they come back without their addresses' AS what,
+         nodes.concepts AS count,
+         COLLECT {
+           WITH * WHERE nodes.concepts > 0
+           CALL () {
+             MATCH (node:Node {namespace: $namespace})
+             USING INDEX SEEK node:Node(namespace, id)
+             WHERE node.id IS NOT NULL AND node.concept IS NOT NULL
+             RETURN node.id AS example ORDER BY node.namespace, node.id LIMIT $limit
+           }
+           RETURN example
+         } AS examples
+  UNION ALL
+  RETURN 'facts of PETE: they come back as bare edges' AS what,
+         COUNT { MATCH ()-[edge:EDGE {namespace: $namespace}]->() WHERE edge.lemma IS NOT NULL } AS count,
+         COLLECT {
+           MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+           WHERE edge.lemma IS NOT NULL
+           RETURN edge.id ORDER BY edge.namespace, edge.lemma LIMIT $limit
+         } AS examples
+  UNION ALL
+  RETURN 'aliases: what merged entities were called' AS what,
+         COUNT { MATCH (part:Alias {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+         COLLECT {
+           MATCH (part:Alias {namespace: $namespace})
+           WHERE part.name IS NOT NULL
+           RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
+         } AS examples
+  UNION ALL
+  RETURN 'nodes whose id is no text, or an empty one' AS what,
+         nodes.unnamed AS count,
+         COLLECT {
+           WITH * WHERE nodes.unnamed > 0
+           CALL () {
+             MATCH (node:Node {namespace: $namespace})
+             USING INDEX SEEK node:Node(namespace, id)
+             WHERE node.id IS NOT NULL AND NOT coalesce(node.id > '', false)
+             RETURN toStringOrNull(node.id) AS example ORDER BY node.namespace, node.id LIMIT $limit
+           }
+           RETURN example
+         } AS examples
+  UNION ALL
+  RETURN 'edges whose id is no text, or an empty one' AS what,
+         edges.unnamed AS count,
+         COLLECT {
+           WITH * WHERE edges.unnamed > 0
+           CALL () {
+             MATCH ()-[edge:EDGE {namespace: $namespace}]->()
+             USING INDEX SEEK edge:EDGE(namespace, id)
+             WHERE edge.id IS NOT NULL AND NOT coalesce(edge.id > '', false)
+             RETURN toStringOrNull(edge.id) AS example ORDER BY edge.namespace, edge.id LIMIT $limit
+           }
+           RETURN example
+         } AS examples
+  UNION ALL
+  RETURN 'times at which nodes expire' AS what,
+         COUNT {
+           MATCH (node:Node {namespace: $namespace})
+           USING INDEX SEEK node:Node(namespace, expires_at)
+           WHERE node.expires_at > datetime({epochMillis: 0})
+         } AS count,
+         COLLECT {
+           MATCH (node:Node {namespace: $namespace})
+           USING INDEX SEEK node:Node(namespace, expires_at)
+           WHERE node.expires_at > datetime({epochMillis: 0})
+           RETURN node.id ORDER BY node.namespace, node.expires_at LIMIT $limit
+         } AS examples
+  UNION ALL
+  RETURN 'conversations' AS what,
+         COUNT { MATCH (part:Conversation {namespace: $namespace}) WHERE part.name IS NOT NULL } AS count,
+         COLLECT {
+           MATCH (part:Conversation {namespace: $namespace})
+           WHERE part.name IS NOT NULL
+           RETURN part.name ORDER BY part.namespace, part.name LIMIT $limit
+         } AS examples
+  UNION ALL
+  RETURN 'messages' AS what,
+         COUNT { MATCH (part:Message {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+         [] AS examples
+  UNION ALL
+  RETURN 'runs' AS what,
+         COUNT { MATCH (part:Run {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+         [] AS examples
+  UNION ALL
+  RETURN 'programs' AS what,
+         COUNT { MATCH (part:Program {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+         [] AS examples
+  UNION ALL
+  RETURN 'node graphs' AS what,
+         COUNT { MATCH (part:Graph {namespace: $namespace}) WHERE part.id IS NOT NULL } AS count,
+         [] AS examples
+}
+RETURN what, count, examples;
 
 // name: weights-of-their-own
 // How many edges have a weight that those of entities do not have, and the first of them. Parameters: namespace, limit.
@@ -292,10 +316,10 @@ RETURN COUNT {
        } AS examples;
 
 // name: ids-beginning
-// The ids of nodes that begin with a text, in their order. Parameters: namespace, text, limit.
+// The ids of nodes that begin with a text, in their order, which is that of the index. Parameters: namespace, text, limit.
 MATCH (node:Node {namespace: $namespace})
 USING INDEX SEEK node:Node(namespace, id)
 WHERE node.id STARTS WITH $text
 RETURN node.id AS id
-ORDER BY id
+ORDER BY node.namespace, id
 LIMIT $limit;

@@ -52,7 +52,8 @@ RETURN hit.id AS id, hit:Message AS is_message, score, sources.names AS ways // 
 // The lists by words: of messages, of nodes, and of nodes by their aliases. A passage stands for its message: that counts by
 // the best of its passages, and the place of it is returned. A message counts as much as its role does, and more where a
 // user states a wish. A filter is a part of what an index is asked, so that its first entries fit; only of the verb, and of
-// what an alias leads to, each entry is asked, until enough are found. Parameters: namespace, message_terms, alias_terms
+// what an alias leads to, each entry is asked, until enough are found: of nodes the best first, and all of them, which the index
+// collects before it gives one, only where too few of these fit. Parameters: namespace, message_terms, alias_terms
 // (Lucene queries made by memorygraph.memory.words; a list of them for messages), node_searches [{terms, options, kind,
 // verb}], depth, message_depth, roles (`weights`, one for each that counts more or less, and `wishes`, how those are
 // worded), wish (how much they count).
@@ -76,7 +77,17 @@ RETURN list, 'fulltext' AS source, 'message' AS index
 UNION ALL
 UNWIND $node_searches AS asked
 CALL (asked) {
-  CALL db.index.fulltext.queryNodes('node_text', asked.terms, asked.options) YIELD node, score
+  CALL (asked) {
+    WITH asked WHERE asked.options.limit IS NULL
+    CALL db.index.fulltext.queryNodes('node_text', asked.terms, {limit: 20 * $depth}) YIELD node, score
+    WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
+      AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
+    WITH node LIMIT $depth
+    RETURN count(node) AS fitting
+  }
+  CALL db.index.fulltext.queryNodes('node_text', asked.terms,
+                                     CASE WHEN fitting = $depth THEN {limit: 20 * $depth} ELSE asked.options END)
+  YIELD node, score
   WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
     AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
   WITH node, score LIMIT $depth

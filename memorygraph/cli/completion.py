@@ -75,6 +75,13 @@ def find_conversations(graph: MemoryGraph, typed: str) -> list[str]:
     return [*exact, *(each.name for each in graph.conversations(MAX_OFFERED, after=typed))]
 
 
+def find_namespaces(graph: MemoryGraph, _: str) -> list[str]:
+    """The names of all namespaces."""
+    from memorygraph.graph.namespace import list_namespace_names
+
+    return list_namespace_names(graph.connection)
+
+
 def is_word(name: str) -> bool:
     """Tell whether a name can be typed as one word: a line break would end it, and a dash would make it an option."""
     return output.plain(name) == name and not re.search(r"^-|[\n\t]", name)
@@ -84,7 +91,7 @@ complete_ids = complete_from_graph(lambda graph, typed: graph.ids(typed, MAX_OFF
 complete_conversations = complete_from_graph(find_conversations)
 complete_programs = complete_from_graph(lambda graph, _: [each.name for each in graph.programs()])
 complete_runs = complete_from_graph(lambda graph, _: ["last", *(run.id for run in graph.runs(MAX_OFFERED))])
-complete_namespaces = complete_from_graph(lambda graph, _: [each.name for each in graph.namespaces()])
+complete_namespaces = complete_from_graph(find_namespaces)
 
 
 def complete_files(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from memorygraph.cli.forgetting import report_expired
 from memorygraph.cli.settings import Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, STORED_STAYS, explaining_stop
 from memorygraph.context.labels import one_line
+from memorygraph.errors import NotFoundError
 from memorygraph.home import namespace_option
 from memorygraph.json_text import parse_json
 from memorygraph.limits import MAX_READ_SECONDS
@@ -267,9 +269,12 @@ def _write_bundle(graph: MemoryGraph, path: str) -> Losses:
 
 def _expect_elements(graph: MemoryGraph, bar: output.Bar) -> None:
     """Tell a bar on a terminal how much there is to read."""
+    from memorygraph.graph.namespace import find_namespace
+
     if sys.stderr.isatty():
-        named = (found for found in graph.namespaces() if found.name == graph.namespace)
-        bar.total(sum(found.nodes + found.edges for found in named))
+        with suppress(NotFoundError):  # nothing was stored in it
+            found = find_namespace(graph.scope)
+            bar.total(found.nodes + found.edges)
 
 
 @click.command("delete")
@@ -366,11 +371,11 @@ def drop_namespaces_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run
     the same command. Nodes that raw Cypher made stay, whatever their property `namespace`. What this machine keeps of
     it goes as well: journals of runs, and records that wait to be written.
     """
-    held = describe_namespace(graph.drop_namespace(name, dry_run=True))
-    output.say(f"namespace {name} holds {held}")
+    held = graph.drop_namespace(name, dry_run=True)
+    output.say(f"namespace {name} holds {describe_namespace(held)}")
     if not yes and not dry_run:
         click.confirm(f"Delete namespace {name} and everything in it?", abort=True, err=True)
-    dropped = graph.drop_namespace(name, dry_run=dry_run)
+    dropped = held if dry_run else graph.drop_namespace(name)
     done = "a dry run: nothing was deleted" if dry_run else f"dropped {name}: {describe_namespace(dropped)}"
     output.print_done(dropped.as_dict(), done)
 

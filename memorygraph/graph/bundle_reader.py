@@ -23,7 +23,7 @@ from memorygraph.graph.bundles import (
     node_key_of,
     to_line,
 )
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import Namespace, list_namespace_names
 from memorygraph.graph.search import namespace_token
 from memorygraph.json_text import parse_stored_json
 from memorygraph.library import CYPHER
@@ -52,8 +52,8 @@ class BundleReader:
         """
         self.file.seek(0)
         self.report = BundleReport(self.namespace.name)
-        others = self.namespace.connection.read(CYPHER["invariants/namespace-names"]())
-        self._foreign_words = frozenset(namespace_token(row["name"]) for row in others) - {self.namespace.token}
+        others = list_namespace_names(self.namespace.connection)
+        self._foreign_words = frozenset(map(namespace_token, others)) - {self.namespace.token}
         chain = HashChain()
         number = 0
         for number, text in enumerate(self.file, start=1):

@@ -14,7 +14,7 @@ from typing import Any
 from memorygraph.graph.bad_elements import show_stored_value
 from memorygraph.graph.leftovers import find_leftovers, remove_leftovers
 from memorygraph.graph.loads import LoadReport
-from memorygraph.graph.namespace import Namespace, work_through
+from memorygraph.graph.namespace import Namespace, list_namespace_names, work_through
 from memorygraph.library import CYPHER
 
 MAX_EXAMPLES = 10
@@ -169,7 +169,7 @@ class Examination:
         if not self.everywhere:
             return [self.namespace]
         connection = self.namespace.connection
-        return [Namespace(connection, row["name"]) for row in connection.read(CYPHER["invariants/namespace-names"]())]
+        return [Namespace(connection, name) for name in list_namespace_names(connection)]
 
     @property
     def tokens(self) -> dict[str, str]:

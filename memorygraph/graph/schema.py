@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.migrations import DATA_MIGRATIONS
-from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.namespace import Namespace, list_namespace_names
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
 
@@ -103,9 +103,7 @@ def apply_schema(connection: Connection) -> list[str]:
         return []
     with take_turn():
         missing = find_missing(connection)
-        namespaces = [
-            Namespace(connection, row["name"]) for row in connection.read(CYPHER["invariants/namespace-names"]())
-        ]
+        namespaces = [Namespace(connection, name) for name in list_namespace_names(connection)]
         # Each step is idempotent, and so is its record: a client on another machine may do the same.
         for step in steps_of(missing, ends=DATA_MIGRATIONS if namespaces else ()):
             names = [name for name, _ in step]

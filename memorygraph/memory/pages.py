@@ -100,7 +100,8 @@ class PageStart:
     """The first row of a page: an entity, `skip` of whose observations the page before gave, or a relation.
 
     In a search `by_words`, the arrival of an entity is its index in the order of the scores. The observation that comes
-    next is found by the place and the id of its edge, also where others are deleted between the pages.
+    next is found by the place and the id of its edge, also where others are deleted between the pages. `left` are the
+    entities and the relations from here on, where the first page has counted all there are.
     """
 
     relations: bool = False
@@ -109,6 +110,7 @@ class PageStart:
     skip: int = 0
     by_words: bool = False
     observation: tuple[int, str] | None = None
+    left: tuple[int, int] | None = None
 
     @property
     def declared_id(self) -> str:
@@ -118,6 +120,8 @@ class PageStart:
     def cursor(self) -> str:
         """The place as an opaque text."""
         values = [int(self.relations), self.arrival, self.id, self.skip, int(self.by_words), *(self.observation or ())]
+        if self.left is not None:
+            values.append(self.left)
         return urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode().rstrip("=")
 
     @classmethod
@@ -128,8 +132,10 @@ class PageStart:
         try:
             values = parse_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
             relations, arrival, identifier, skip, by_words, *observation = values
+            left = observation.pop() if observation and isinstance(observation[-1], list) else None
+            entities_left, relations_left = left or (0, 0)
             place, edge = observation or (0, "")
-            numbers = (relations, arrival, skip, by_words, place)
+            numbers = (relations, arrival, skip, by_words, place, entities_left, relations_left)
             valid = all(type(value) is int and -1 <= value <= NO_ARRIVAL for value in numbers)
             (identifier + edge).encode()
         except (binascii.Error, ValueError, TypeError, AttributeError):
@@ -137,7 +143,8 @@ class PageStart:
         if not valid or not isinstance(identifier, str):
             raise MemoryGraphError("invalid cursor: give the one that the page before ended with, or leave it out")
         following = (place, edge) if observation else None
-        return cls(bool(relations), arrival, identifier, max(skip, 0), bool(by_words), following)
+        counted = (entities_left, relations_left) if left else None
+        return cls(bool(relations), arrival, identifier, max(skip, 0), bool(by_words), following, counted)
 
 
 class PageRequest:
@@ -204,10 +211,18 @@ class PageRequest:
             hidden = {"observations": page.hidden, "relations": hidden_relations}
             counts = {key: count for key, count in hidden.items() if count}
             return replace(graph, left_out={**counts, **source.not_found})
-        entities_left, relations_left = source.left(following)
+        if source.counted_once and start.left is not None:
+            # To count what is left on each page would make reading all pages quadratic. What came since the first is
+            # not in that number, which is no less than what was read here.
+            shown = len(page.entities) - bool(following.skip)
+            entities_left = 0 if following.relations else max(start.left[0], len(rows)) - shown
+            relations_left = max(start.left[1] - len(page.relations), int(following.relations))
+        else:
+            entities_left, relations_left = source.left(following)
         left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left, **source.not_found}
         observation = self.find_observation(following) if following.skip else None
-        cursor = replace(following, by_words=source.by_words, observation=observation).cursor()
+        left = (entities_left, relations_left) if source.counted_once else None
+        cursor = replace(following, by_words=source.by_words, observation=observation, left=left).cursor()
         said = as_json({**graph.as_dict(), **source.not_found, "cursor": cursor})
         room = (budget or 0) - count_tokens(said) - MIN_TOKENS // 2
         # A part of an entity counts as one that is left out.
@@ -244,6 +259,7 @@ class WholeGraph:
     """All of a namespace: the entities that arrived one by one, and then those that ContextScript declared."""
 
     by_words: ClassVar = False
+    counted_once: ClassVar = True
     not_found: ClassVar[Mapping[str, str]] = {}
 
     request: PageRequest
@@ -287,6 +303,8 @@ class ChosenEntities:
 
     They are found `by_words`, or in the order of arrival. `not_found` says so where words may find more.
     """
+
+    counted_once: ClassVar = False
 
     request: PageRequest
     ids: Sequence[str]

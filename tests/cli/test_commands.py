@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from memorygraph.cli.graph import parameter
 from memorygraph.cli.output import print_table
 from memorygraph.cli.programs import parse_json_argument
 from memorygraph.graph import loads, sizes
+from memorygraph.graph.namespace import NamespaceInfo
 from tests.conftest import EXAMPLES, RUN_FOLDER
 from tests.examples import profile
 
@@ -547,6 +548,34 @@ def test_completion_offers_names_of_the_graph(graph: MemoryGraph, environment: s
     assert offered(*here, "runs", "show", "") == ["last"]
     assert graph.namespace in offered("namespaces", "drop", graph.namespace[:-3])
     assert offered("--namespace", environment, "show", "te") == []
+
+
+def test_neither_completion_nor_the_bar_of_an_export_counts_what_other_namespaces_hold(
+    graph: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    monkeypatch.delattr(MemoryGraph, "namespaces")
+    assert graph.namespace in offered("namespaces", "drop", graph.namespace[:-3])
+    parent, terminal = os.openpty()
+    for name in (graph.namespace, f"{graph.namespace}-empty"):
+        command = ["-n", name, "export", "--format", "bundle", "--output", str(tmp_path / name)]
+        with os.fdopen(os.dup(terminal), "w", encoding="utf-8") as stderr, redirect_stderr(stderr):
+            cli(command, standalone_mode=False)
+    os.close(terminal)
+    os.close(parent)
+
+
+def test_a_dry_run_of_a_drop_counts_once(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    drop, asked = MemoryGraph.drop_namespace, []
+
+    def count(of: MemoryGraph, name: str, *, dry_run: bool = False) -> NamespaceInfo:
+        asked.append(dry_run)
+        return drop(of, name, dry_run=dry_run)
+
+    monkeypatch.setattr(MemoryGraph, "drop_namespace", count)
+    finished = CliRunner().invoke(cli, ["namespaces", "drop", graph.namespace, "--dry-run", "--json"])
+    assert (json.loads(finished.stdout)["nodes"], asked) == (1, [True])
 
 
 def test_completion_offers_conversations_however_many_others_have_what_is_typed_in_their_names(

@@ -41,7 +41,7 @@ def _is_page(name: str) -> bool:
     """Whether a block reads a page of all there is of something: so many, from a place on."""
     parameters = set(CYPHER[name].parameters)
     of_all = not parameters & {"ids", "names", "rows", "terms", "message_terms", "wanted"}
-    from_a_place = bool(parameters & {"after", "before", "arrival", "id", "shelf"})
+    from_a_place = bool(parameters & {"after", "before", "arrival", "id", "shelf", "text"})
     return name == "history/revisions" or (of_all and from_a_place and "limit" in parameters)
 
 

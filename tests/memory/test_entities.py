@@ -20,7 +20,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.memory import entities as entities_module
 from memorygraph.memory import pages
 from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
-from memorygraph.memory.pages import EntityGraph, as_json
+from memorygraph.memory.pages import EntityGraph, PageRequest, PageStart, WholeGraph, as_json
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
 from tests.examples import FEWEST_GRAPHS, amount, examples
@@ -425,6 +425,44 @@ def test_pages_fit_their_budget_and_make_up_the_whole(mem: Memory, search: bool)
     assert first.left_out["entities"] == 60 - len(first.entities)
     assert first.left_out["relations"] == 60
     assert first.left_out["names"][0] == f"Person {len(first.entities)}"
+
+
+@pytest.mark.parametrize("names_only", [False, True])
+def test_what_is_left_of_a_whole_graph_is_counted_on_its_first_page_alone(
+    mem: Memory, monkeypatch: pytest.MonkeyPatch, names_only: bool
+) -> None:
+    texts = [f"has number {number}, and much more is told of it" for number in range(30)]
+    mem.create(entity("Long", *texts), *(entity(f"Person {number}", *texts[:2]) for number in range(30)))
+    mem.relate(*(relation("Long", "knows", f"Person {number}") for number in range(30)))
+    counts: list[tuple[int, int]] = []
+    counted, left = [], WholeGraph.left
+
+    def count(source: WholeGraph, place: PageStart) -> tuple[int, int]:
+        counts.append(left(source, place))
+        return counts[-1]
+
+    def read(cursor: str | None) -> EntityGraph:
+        page = Entities(mem.where).read_graph(max_tokens=400, cursor=cursor, names_only=names_only)
+        if page.cursor is not None:
+            following = PageStart.of(page.cursor)
+            source = WholeGraph(PageRequest(mem.where, 400, page.cursor, names_only=names_only))
+            assert (page.left_out["entities"], page.left_out["relations"]) == left(source, following)
+            counted.append(len(counts))
+        return page
+
+    monkeypatch.setattr(WholeGraph, "left", count)
+    _pages(read)
+    assert counted == [1] * len(counted)
+    assert len(counted) > 1
+
+
+def test_no_fewer_entities_are_left_than_are_named_where_others_came_since_the_first_page(mem: Memory) -> None:
+    mem.create(*(entity(f"Person {number}", f"has number {number}") for number in range(10)))
+    first = Entities(mem.where).read_graph(max_tokens=500)
+    assert first.left_out["entities"] < 3
+    mem.create(*(entity(f"Other {number}", f"has number {number}") for number in range(40)))
+    following = Entities(mem.where).read_graph(max_tokens=500, cursor=first.cursor)
+    assert following.left_out["entities"] >= len(following.left_out["names"]) > 2
 
 
 def test_pages_of_what_contextscript_declared_make_up_the_whole(mem: Memory) -> None:

@@ -15,7 +15,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall as recall_module
 from memorygraph.memory.filters import LAST_TIME, parse_bound
-from memorygraph.memory.recall import MESSAGE_DEPTH, RecallHit, recall_hits
+from memorygraph.memory.recall import DEPTH, MESSAGE_DEPTH, RecallHit, recall_hits
 from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
 from memorygraph.messages.indexing import date_messages
@@ -245,6 +245,21 @@ def test_vectors_are_searched_in_the_filter(graph: MemoryGraph, embedder: Embedd
     found = recall_hits(graph.scope, "harpsichord train", embedder=embedder, limit=3, steps=False, **filters).hits
     assert [(hit.id, hit.source) for hit in found] == [(first, "fulltext+vector")]
     assert "harpsichord" in found[0].text
+
+
+def test_a_node_of_the_verb_is_found_behind_all_that_the_index_is_asked_for_at_first(graph: MemoryGraph) -> None:
+    graph.query(
+        "UNWIND range(0, $crowd) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, name: 'tea tea', data: '', "
+        "namespace_token: $token}) "
+        "WITH count(*) AS crowd "
+        "CREATE (:Node {namespace: $namespace, id: 'found', name: '', data: 'A lady of whom all in town say: tea.', "
+        "namespace_token: $token})"
+        "-[:EDGE {namespace: $namespace, id: 'e', verb: 'knows', lemma: '', weight: 1.0}]->"
+        "(:Node {namespace: $namespace, id: 'other', name: 'Ada', data: '', namespace_token: $token})",
+        {"crowd": 25 * DEPTH, "token": graph.scope.token},
+        write=True,
+    )
+    assert [hit.id for hit in graph.recall("tea", verb="knows").hits][:1] == ["found"]
 
 
 def test_an_alias_of_the_kind_is_found_among_many_of_others(graph: MemoryGraph) -> None:
