@@ -187,7 +187,7 @@ def _read_contextscript(one: Input) -> None:
 def _read_nested(language: str, one: Input) -> None:
     program: Any = parse(one.text, language)
     for problems in (program.problems, getattr(program, "warnings", ())):
-        is_located(problems, one.text)
+        is_located(problems, program.source.text)  # where CR may be a line break
         places = [(problem.line, problem.column) for problem in problems]
         assert places == sorted(places)
     if language == "pete":

@@ -11,6 +11,7 @@ import json
 import os
 import pty
 import random
+import re
 import subprocess
 import sys
 import time
@@ -153,8 +154,8 @@ def test_texts_of_logs(graph: MemoryGraph, texts: list[str]) -> None:
         value = pete.Value(json.dumps(text, ensure_ascii=False))
         argument = pete.Value(json.dumps({text: [text]}, ensure_ascii=False))
         said += [
-            pete.Comment(text.replace("\n", " ").rstrip()),
-            pete.SensorReport(text.replace("\n", " ").rstrip()),
+            pete.Comment(re.sub(r"[\r\n]", " ", text).rstrip()),
+            pete.SensorReport(re.sub(r"[\r\n]", " ", text).rstrip()),
             pete.Annotation(text.replace("]", ")").strip(" \t\r\n")) if text.strip(" \t\r\n") else pete.Comment("none"),
             pete.Instantiation(pete.Ref("b"), pete.Nlp(f"it is {text.replace('*/', '* /')}")),
             pete.Fact(pete.Predication(pete.Ref("a"), "says", value, None)),
