@@ -21,6 +21,7 @@ from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import embed_missing
 from memorygraph.messages.indexing import write_index
 from memorygraph.messages.stored_conversations import open_conversation
+from memorygraph.query import Query
 from tests.cli.test_stopping import waiting
 from tests.graph.test_namespaces import LEFT, info_of
 from tests.memory.test_recall import PointingEmbedder
@@ -41,26 +42,17 @@ def answer_after(
     graph: MemoryGraph, cypher: str, write: Callable[[], Result], last: str = "RETURN 1", **values: Any
 ) -> Result:
     """What a write answers that has waited for a lock, which this Cypher held until its commit, after `last`."""
-    is_blocked = waiting(graph.connection, graph.namespace)
-    with (
-        ThreadPoolExecutor() as pool,
-        graph.connection._driver.session() as session,
-        session.begin_transaction() as first,
-    ):
-        first.run(cypher, namespace=graph.namespace, **values).consume()
-        second = pool.submit(write)
-        while not (is_blocked() or second.done()):
-            time.sleep(0.01)
-        assert not second.done()
-        first.run(last, namespace=graph.namespace).consume()
-        first.commit()
-        return second.result()
+
+    def hold(opened: OpenNamespace) -> None:
+        opened.opened.run(Query(cypher, {"namespace": graph.namespace, **values}))
+
+    return answer_after_work(graph, hold, write, last)
 
 
 def answer_after_work(
-    graph: MemoryGraph, work: Callable[[OpenNamespace], object], write: Callable[[], Result]
+    graph: MemoryGraph, work: Callable[[OpenNamespace], object], write: Callable[[], Result], last: str = "RETURN 1"
 ) -> Result:
-    """What a write answers that has waited for another process, which did this work in one transaction."""
+    """What a write answers that has waited for another process, which did this work and `last` in one transaction."""
     is_blocked = waiting(graph.connection, graph.namespace)
     with (
         ThreadPoolExecutor() as pool,
@@ -72,6 +64,7 @@ def answer_after_work(
         while not (is_blocked() or second.done()):
             time.sleep(0.01)
         assert not second.done()
+        first.run(last, namespace=graph.namespace).consume()
         first.commit()
         return second.result()
 
