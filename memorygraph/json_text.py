@@ -47,19 +47,35 @@ def parse_json(
     Raises:
         ValueError: the text is not JSON, or nests more than `MAX_JSON_DEPTH` levels; a `JSONDecodeError` says where.
     """
-    return _parse(text, MAX_JSON_DEPTH, strict=strict, read_object=read_object)
+    constant = _refuse_constant if strict else None
+    return _parse(text, MAX_JSON_DEPTH, read_constant=constant, read_object=read_object)
 
 
-def parse_stored_json(text: str | bytes) -> Any:
+def parse_stored_json(text: str | bytes, *, read_constant: Callable[[str], Any] | None = None) -> Any:
     """Parse a JSON text that the package wrote: some levels may stand around a document from outside.
+
+    `read_constant` is given the names of `NaN`, `Infinity` and `-Infinity`, and returns what is to stand for them.
 
     Raises:
         UnreadableRecord: the text is not JSON, or nests more than `MAX_STORED_JSON_DEPTH` levels. It is a ValueError.
     """
     try:
-        return _parse(text, MAX_STORED_JSON_DEPTH, strict=False)
+        return _parse(text, MAX_STORED_JSON_DEPTH, read_constant=read_constant)
     except ValueError as error:
         raise UnreadableRecord(f"a stored text is not the JSON that was written: {error}") from error
+
+
+def format_json(value: Any, **options: Any) -> str:
+    """A value as JSON, with options of `json.dumps`: what JSON does not know is its text, NaN and infinity are null.
+
+    >>> format_json({"what": {1}, "weight": float("nan")})
+    '{"what": "{1}", "weight": null}'
+    """
+    try:
+        return json.dumps(value, default=str, allow_nan=False, **options)
+    except ValueError:
+        plain = parse_stored_json(json.dumps(value, default=str), read_constant=lambda _: None)
+        return json.dumps(plain, **options)
 
 
 def parse_json_at(text: str, start: int) -> Any:
@@ -145,14 +161,13 @@ def _parse(
     text: str | bytes | bytearray,
     maximum: int,
     *,
-    strict: bool,
+    read_constant: Callable[[str], Any] | None = None,
     read_object: Callable[[list[Any]], Any] | None = None,
 ) -> Any:
     if not isinstance(text, str):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
     check_json_depth(text, maximum)
-    constant = _refuse_constant if strict else None
-    return _call(lambda: json.loads(text, parse_constant=constant, object_pairs_hook=read_object), text)
+    return _call(lambda: json.loads(text, parse_constant=read_constant, object_pairs_hook=read_object), text)
 
 
 def _call(parse: Callable[[], _Result], text: str) -> _Result:

@@ -10,7 +10,6 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,7 +17,7 @@ import click
 
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, STORED_STAYS, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
-from memorygraph.json_text import parse_stored_json
+from memorygraph.json_text import format_json
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
@@ -62,15 +61,8 @@ def wants_json() -> bool:
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """A value as JSON; what JSON does not know, such as a date, as its text, and no number (NaN, infinity) as null."""
-    import json
-
-    write = partial(json.dumps, indent=indent, ensure_ascii=not is_unicode(), default=str)
     try:
-        return write(value, allow_nan=False)
-    except ValueError:
-        from memorygraph.context.origins import copy_value  # which has null for them
-
-        return write(copy_value(parse_stored_json(write(value))))
+        return format_json(value, indent=indent, ensure_ascii=not is_unicode())
     except RecursionError:  # as the trace of agents that call agents
         from memorygraph.context.rendering import compact
 

@@ -14,12 +14,10 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import regex
 
-from memorygraph.context.origins import copy_value
 from memorygraph.context.tokens import count_tokens, cut_tokens
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.bad_elements import naming_bad_elements
@@ -27,7 +25,7 @@ from memorygraph.graph.connection import READ_SECONDS
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.search import lucene_query
-from memorygraph.json_text import parse_json, parse_stored_json
+from memorygraph.json_text import format_json, parse_json
 from memorygraph.memory.values import Entity, Relation
 
 MIN_TOKENS = 200
@@ -59,12 +57,7 @@ def as_json(value: Any) -> str:
 
     What JSON does not know, such as a date, is its text, and NaN and infinity are null.
     """
-    write = partial(json.dumps, indent=2, ensure_ascii=False, default=str)
-    try:
-        text = write(value, allow_nan=False)
-    except ValueError:
-        text = write(copy_value(parse_stored_json(write(value))))
-    return text.translate(_BREAKS)
+    return format_json(value, indent=2, ensure_ascii=False).translate(_BREAKS)
 
 
 @dataclass(frozen=True)
