@@ -694,8 +694,10 @@ class MemoryGraph:
         self.scope.prepare()
         if write:
             check_nesting(cypher)
-            self.connection.raw_writes += 1
-            return self.connection.write(lambda transaction: transaction.run(query), repeatable=False)
+            try:
+                return self.connection.write(lambda transaction: transaction.run(query), repeatable=False)
+            finally:  # a recall that looks through all texts meanwhile does not see what is not committed yet
+                self.connection.raw_writes += 1
         check_reads_only(self.connection, query)
         return self.connection.read(query, repeatable=False)
 

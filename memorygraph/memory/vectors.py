@@ -111,7 +111,7 @@ def embed_missing(namespace: Namespace, embedder: Embedder) -> int:
     is_late = monotonic() - at > LOOK_SECONDS or raw_writes != namespace.connection.raw_writes
     if is_late or due["embedder"] != embedder.name:
         return embed_all(namespace, embedder)
-    return sum(page.found for page in embed_pages(namespace, embedder, (f"{kind}-due" for kind in due["kinds"])))
+    return sum(page.found for page in embed_pages(namespace, embedder, due["kinds"], "due"))
 
 
 def embed_all(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:
@@ -127,7 +127,7 @@ def embed_all(namespace: Namespace, embedder: Embedder, progress: Callable[[int,
         progress(0, total)
     began = monotonic(), namespace.connection.raw_writes
     namespace.write_query("recall/set-embedder", model=embedder.name)
-    for page in embed_pages(namespace, embedder, (f"{kind}-without-vector" for kind in KINDS_OF_TEXTS)):
+    for page in embed_pages(namespace, embedder, KINDS_OF_TEXTS, "without-vector"):
         done, embedded = done + page.found, embedded + page.embedded
         if progress is not None:
             progress(done, max(done, total))
@@ -143,14 +143,13 @@ class EmbeddedPage(NamedTuple):
     embedded: int
 
 
-def embed_pages(namespace: Namespace, embedder: Embedder, queries: Iterable[str]) -> Iterator[EmbeddedPage]:
-    """Give vectors to the texts that queries find, page by page.
+def embed_pages(namespace: Namespace, embedder: Embedder, kinds: Iterable[str], which: str) -> Iterator[EmbeddedPage]:
+    """Give vectors to the texts of these kinds that are `due`, or to all `without-vector`, page by page.
 
     What is stored before the embedder fails is kept: run again, it goes on from there.
     """
-    for query in queries:
-        kind = query.partition("-")[0]
-        for rows in texts_without_vector(namespace, embedder, query):
+    for kind in kinds:
+        for rows in texts_without_vector(namespace, embedder, f"recall/{kind}-{which}"):
             vectors = embedder.embed([row["text"] for row in rows])
             for row, vector in zip(rows, vectors, strict=True):
                 row["vector"] = vector
@@ -159,9 +158,8 @@ def embed_pages(namespace: Namespace, embedder: Embedder, queries: Iterable[str]
 
 
 def texts_without_vector(namespace: Namespace, embedder: Embedder, query: str) -> Iterator[list[dict[str, Any]]]:
-    """Pages of the messages, passages or nodes without a vector, each with its `id` and `text`."""
+    """Pages of the messages, passages or nodes without a vector that a query finds, each with its `id` and `text`."""
     after = ""
-    query = f"recall/{query}"
     while rows := namespace.read(query, model=embedder.name, after=after, limit=MAX_ROWS_PER_QUERY):
         after = rows[-1]["id"]
         # A message or passage has a text, and a node a name and data: `Ada: wrote a program`.
