@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -111,7 +111,8 @@ def embed_missing(namespace: Namespace, embedder: Embedder) -> int:
     is_late = monotonic() - at > LOOK_SECONDS or raw_writes != namespace.connection.raw_writes
     if is_late or due["embedder"] != embedder.name:
         return embed_all(namespace, embedder)
-    return sum(page.found for page in embed_pages(namespace, embedder, due["kinds"], "due"))
+    queries = {kind: f"recall/{kind}-due" for kind in due["kinds"]}
+    return sum(page.found for page in embed_pages(namespace, embedder, queries))
 
 
 def embed_all(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:
@@ -127,7 +128,8 @@ def embed_all(namespace: Namespace, embedder: Embedder, progress: Callable[[int,
         progress(0, total)
     began = monotonic(), namespace.connection.raw_writes
     namespace.write_query("recall/set-embedder", model=embedder.name)
-    for page in embed_pages(namespace, embedder, KINDS_OF_TEXTS, "without-vector"):
+    queries = {kind: f"recall/{kind}-without-vector" for kind in KINDS_OF_TEXTS}
+    for page in embed_pages(namespace, embedder, queries):
         done, embedded = done + page.found, embedded + page.embedded
         if progress is not None:
             progress(done, max(done, total))
@@ -143,13 +145,13 @@ class EmbeddedPage(NamedTuple):
     embedded: int
 
 
-def embed_pages(namespace: Namespace, embedder: Embedder, kinds: Iterable[str], which: str) -> Iterator[EmbeddedPage]:
-    """Give vectors to the texts of these kinds that are `due`, or to all `without-vector`, page by page.
+def embed_pages(namespace: Namespace, embedder: Embedder, queries: Mapping[str, str]) -> Iterator[EmbeddedPage]:
+    """Give vectors to the texts that queries find, which stand under the kinds of the texts, page by page.
 
     What is stored before the embedder fails is kept: run again, it goes on from there.
     """
-    for kind in kinds:
-        for rows in texts_without_vector(namespace, embedder, f"recall/{kind}-{which}"):
+    for kind, query in queries.items():
+        for rows in texts_without_vector(namespace, embedder, query):
             vectors = embedder.embed([row["text"] for row in rows])
             for row, vector in zip(rows, vectors, strict=True):
                 row["vector"] = vector
