@@ -60,6 +60,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[RUN_FOLDER] = tempfile.mkdtemp(prefix="memorygraph-tests-", dir=folder_in_memory())
 
 
+def pytest_make_parametrize_id(val: object) -> None:
+    """Refuse a test that is named by bytes of gzip: they hold the second, and all workers need the same name."""
+    if isinstance(val, bytes) and val.startswith(b"\x1f\x8b"):
+        raise pytest.UsageError(f"a test is named by {val!r}, bytes of gzip that hold the time: give it `ids`")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Look for no garbage while tests are collected: that took a third of the time. Later not among them: they stay."""

@@ -51,7 +51,9 @@ def test_a_packed_body_that_was_cut_is_unpacked_as_far_as_it_came() -> None:
     assert decode(packed[:-2], "gzip") == b"Hello"
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(bytes(11)), gzip.compress(bytes(6)) * 2])
+@pytest.mark.parametrize(
+    "packed", [gzip.compress(bytes(11)), gzip.compress(bytes(6)) * 2], ids=["one member", "two members"]
+)
 def test_a_body_that_unpacks_to_more_than_is_recorded_is_refused(
     packed: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
