@@ -15,8 +15,8 @@ _SAMPLES: list[tuple[Any, str]] = [
         conversation_token database edges element end entity_arrival entity_id first forgetting from graph home id into
         invariant key keys kind labels last length load log mark message model name named namespace namespace_token
         named_id needed new_prefix new_tip new_version node nodes operation order parent place prefix program
-        relation_arrival relation_id response role routes run said said_parts sample sampled scripts seal shelf
-        speaker step target terms text thread tip value verb version
+        relation_arrival relation_id response role routes run said said_parts sample sampled scripts seal shared_token
+        shelf speaker step target terms text thread tip value verb version
         """,
     ),
     ("Entity", "label"),
@@ -27,7 +27,7 @@ _SAMPLES: list[tuple[Any, str]] = [
     (
         1,
         """
-        a b context depth fan joined lead limit message_depth milliseconds most most_ends most_found most_hits
+        a b context depth fan joined lead limit max_named message_depth milliseconds most most_ends most_found most_hits
         most_nodes owners revision seconds skip statements until verb_depth
         """,
     ),
@@ -36,13 +36,14 @@ _SAMPLES: list[tuple[Any, str]] = [
     (1.5, "wish"),
     ([], "entities files groups holds homes items left messages observations passages recalled relations rows"),
     ([], "running times values vectors"),
-    (["a"], "conversations formers ids message_terms names programs"),
+    (["a"], "conversations formers ids names programs searches"),
     (["a", "a"], "role_range speaker_range"),
     (["Node"], "kinds"),
     (["none"], "vector_filters"),
     ([1], "revisions"),
     ([["a", "b"]], "pairs"),
     ([{"name": "a", "spellings": ["a"], "terms": "a"}], "spelled"),
+    ([[{"terms": "a", "shared": False}]], "message_searches"),
     ([{"terms": "a", "options": {}, "kind": None, "verb": None}], "node_searches"),
     ({}, "ends expected filters lemmas properties record roles wanted"),
     ({"nodes": [], "edges": []}, "absent"),

@@ -724,11 +724,12 @@ RETURN count(version) AS versions;
 // name: list-edited
 // Put on the list the messages that a conversation has stored and edited away since, where nothing of its own follows them:
 // where another conversation goes on from one, it stays, and is that one's alone. Parameters: namespace, forgetting, name,
-// terms (a Lucene query for the word of the conversation).
+// searches (Lucene queries: for the word of the conversation, and for that of what very many conversations share).
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
-CALL db.index.fulltext.queryNodes('message_text', $terms) YIELD node AS found
+UNWIND $searches AS terms
+CALL db.index.fulltext.queryNodes('message_text', terms) YIELD node AS found
 WITH DISTINCT coalesce(head([(message:Message)-[:PASSAGE]->(found) | message]), found) AS node
-WHERE node.namespace = $namespace AND NOT EXISTS {
+WHERE node.namespace = $namespace AND coalesce($name IN node.conversations, true) AND NOT EXISTS {
   MATCH (node)-[:NEXT]->(next)
   WHERE coalesce($name IN next.conversations, node.conversations IS NULL)
 }

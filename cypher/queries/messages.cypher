@@ -96,10 +96,11 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // name: write-messages
 // Messages that follow one another, as far as they are not there yet. A message that was sampled once stays
 // sampled; `sampled` are those. One that is there already is found in this conversation too, also if
-// recall did not find it before; its passages, where it is new or new in this conversation. Parameters: namespace,
-// conversations, home, conversation_token, and rows [{id, parent, sampled, seal, body, role, labels, content, at, said,
-// said_parts, passages, speaker, namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them.
-// A passage is a list, which the driver sends faster than a map: its id, where it begins and ends, said, said_parts.
+// recall did not find it before; its passages, where it is new or new in this conversation. The prompt of a system is in
+// every conversation: its index has a word for each of the first `max_named`, and then one word for all that follow, so that
+// its passages are written anew no more. Parameters: namespace, conversations, home, conversation_token, shared_token,
+// max_named, and rows [{id, parent, sampled, seal, body, role, labels, content, at, said, said_parts, passages, speaker,
+// namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them. A passage is a list, which the driver sends faster than a map: its id, where it begins and ends, said, said_parts.
 OPTIONAL MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.embedder AS embedder
 UNWIND $rows AS row
@@ -125,7 +126,9 @@ MERGE (message:Message {namespace: $namespace, id: row.id})
                  CASE WHEN message.conversations IS NULL THEN row.namespace_token
                       WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
                       THEN message.namespace_token
-                      ELSE message.namespace_token + coalesce(' ' + $conversation_token, '') END,
+                      WHEN size(message.conversations) < $max_named THEN message.namespace_token + ' ' + $conversation_token
+                      WHEN message.namespace_token CONTAINS $shared_token THEN message.namespace_token
+                      ELSE message.namespace_token + ' ' + $shared_token END,
                message.conversations =
                  CASE WHEN message.conversations IS NULL THEN $conversations
                       ELSE message.conversations + [name IN coalesce($conversations, [])
@@ -219,7 +222,7 @@ RETURN version.number AS number, CASE WHEN message.sampled THEN [message.id] ELS
 // Move the tip of a version behind new messages; what was edited away stays in the graph. Nothing is done if
 // the version was changed or replaced since `tip` was read (`fits` is false), or if this operation was
 // already applied. Parameters: namespace, name, operation, version, tip, new_tip, length, conversations,
-// home, conversation_token, rows (as above).
+// home, conversation_token, shared_token, max_named, rows (as above).
 MATCH (conversation:Conversation {namespace: $namespace, name: $name})
 SET conversation.operation = 0
 WITH conversation
@@ -257,7 +260,9 @@ CALL (fits) {
                    CASE WHEN message.conversations IS NULL THEN row.namespace_token
                         WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
                         THEN message.namespace_token
-                        ELSE message.namespace_token + coalesce(' ' + $conversation_token, '') END,
+                        WHEN size(message.conversations) < $max_named THEN message.namespace_token + ' ' + $conversation_token
+                        WHEN message.namespace_token CONTAINS $shared_token THEN message.namespace_token
+                        ELSE message.namespace_token + ' ' + $shared_token END,
                  message.conversations =
                    CASE WHEN message.conversations IS NULL THEN $conversations
                         ELSE message.conversations + [name IN coalesce($conversations, [])

@@ -6,8 +6,8 @@
 // there a part of the score goes on, as rank-hits says. `constant` and the weights are explained in
 // memorygraph.memory.recall. What can be null, or a list without texts, is part of a map: Neo4j plans a query anew for each
 // type of a parameter, which of this one takes a second or more. Parameters: those of search-words, search-vectors and
-// rank-hits, namespace, constant: message_terms, alias_terms, node_searches, vectors, model, depth, message_depth, roles, wish,
-// least, near, far, edge, learnt, fan, kinds, limit, owners, filters.
+// rank-hits, namespace, constant: message_searches, alias_terms, node_searches, vectors, model, depth, message_depth, roles,
+// wish, least, near, far, edge, learnt, fan, kinds, limit, owners, filters.
 CYPHER 25
 CALL db.index.fulltext.awaitEventuallyConsistentIndexRefresh()
 CALL () {
@@ -28,7 +28,7 @@ RETURN hit.id AS id, hit:Message AS is_message, score, sources.names AS ways // 
 // The same with filters. What a filter leaves out can lead on to what fits: then each index is asked twice, for what fits,
 // and for all there is as it would be without; what is in both lists counts once, by its better place. It is a query of its
 // own because its searches by vectors take Neo4j as long to plan as all the rest. Parameters: those of recall, and of
-// search-fitting-vectors: message_terms, alias_terms, node_searches, vectors, model, depth, message_depth, roles, wish,
+// search-fitting-vectors: message_searches, alias_terms, node_searches, vectors, model, depth, message_depth, roles, wish,
 // constant, least, near, far, edge, learnt, fan, kinds, limit, owners, filters, vector_filters, verb_depth, times,
 // role_range, speaker_range, homes, namespace.
 CYPHER 25
@@ -53,24 +53,30 @@ RETURN hit.id AS id, hit:Message AS is_message, score, sources.names AS ways // 
 // the best of its passages, and the place of it is returned. A message counts as much as its role does, and more where a
 // user states a wish. A filter is a part of what an index is asked, so that its first entries fit; only of the verb, and of
 // what an alias leads to, each entry is asked, until enough are found: of nodes the best first, and all of them, which the index
-// collects before it gives one, only where too few of these fit. Parameters: namespace, message_terms, alias_terms
-// (Lucene queries made by memorygraph.memory.words; a list of them for messages), node_searches [{terms, options, kind,
-// verb}], depth, message_depth, roles (`weights`, one for each that counts more or less, and `wishes`, how those are
-// worded), wish (how much they count).
+// collects before it gives one, only where too few of these fit. Of what very many conversations share, each entry is
+// asked whether it is of the conversation. Parameters: namespace, message_searches (lists of [{terms, shared}], of which
+// each becomes one list), alias_terms (`terms` are Lucene queries made by memorygraph.memory.words), node_searches [{terms,
+// options, kind, verb}], filters (conversation), depth, message_depth, roles (`weights`, one for each that counts more or
+// less, and `wishes`, how those are worded), wish (how much they count).
 CYPHER 25
-UNWIND $message_terms AS terms
-CALL (terms) {
-  CALL db.index.fulltext.queryNodes('message_text', terms, {limit: $message_depth}) YIELD node, score
+UNWIND $message_searches AS asked
+CALL (asked) {
+  UNWIND asked AS one
+  CALL db.index.fulltext.queryNodes('message_text', one.terms,
+                                     CASE WHEN one.shared THEN {} ELSE {limit: $message_depth} END)
+  YIELD node, score
   WHERE score > 0 AND node.namespace = $namespace
-  WITH CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
-            ELSE node END AS message, node, score
-  WITH message, max(score) AS score, head(collect(node)) AS best
+  WITH one, CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
+                 ELSE node END AS message, node, score
+  WITH one, message, max(score) AS score, head(collect(node)) AS best
+  WHERE NOT one.shared OR $filters.conversation IN message.conversations
+  WITH message, max(score) AS score, head(collect(best)) AS best
   WITH message, best, score, message.role AS role
   // Read once: each CONTAINS of `message.content` would read it again.
   WITH message, best, score, role, CASE WHEN role = 'user' AND $roles.wishes <> [] THEN message.content END AS content
   WITH message, best, score * coalesce($roles.weights[role], 1.0)
                       * CASE WHEN any(wish IN $roles.wishes WHERE content CONTAINS wish) THEN $wish ELSE 1.0 END AS score
-  WITH message, best ORDER BY score DESC, message.said_at DESC, message.id
+  WITH message, best ORDER BY score DESC, message.said_at DESC, message.id LIMIT $message_depth
   RETURN collect([message, best]) AS list
 }
 RETURN list, 'fulltext' AS source, 'message' AS index
@@ -350,7 +356,8 @@ RETURN message.id AS id;
 // name: index-messages
 // What each message says, as recall finds it: its text, or that of its passages. It is written anew where it was said at
 // a time that is now known (`dated`), or stored by an earlier release; a vector of another text goes. A message that several
-// conversations have is found in each, and so are its passages. Parameters: namespace, namespace_token, conversation, conversation_token, dated,
+// conversations have is found in each, and so are its passages; where very many have it, by the word of all that follow the
+// first `max_named`. Parameters: namespace, namespace_token, conversation, conversation_token, shared_token, max_named, dated,
 // rows [{id, at, said, said_parts, passages [[id, start, end, said, said_parts]], speaker, terms}].
 OPTIONAL MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.embedder AS embedder
@@ -364,7 +371,10 @@ WITH embedder, message, row, conversations, anew, anew AND coalesce(message.said
      conversations + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation] END AS every,
      // The words of namespaces and conversations are numbers; those of the role, the speaker and the time are none.
      [word IN split(coalesce(message.namespace_token, $namespace_token), ' ') WHERE NOT anew OR word < 'a']
-       + CASE WHEN anew THEN row.terms ELSE [] END AS words
+       + CASE WHEN anew THEN row.terms ELSE [] END AS words,
+     CASE WHEN $conversation IN conversations THEN null
+          WHEN size(conversations) < $max_named THEN $conversation_token
+          ELSE $shared_token END AS word_of_conversation
 SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
     message.said_parts = CASE WHEN anew THEN row.said_parts ELSE message.said_parts END,
     message.embedding = CASE WHEN changes THEN null ELSE message.embedding END,
@@ -375,7 +385,8 @@ SET message.said = CASE WHEN anew THEN row.said ELSE message.said END,
     message.speaker = CASE WHEN anew THEN row.speaker ELSE message.speaker END,
     message.namespace_token = reduce(
       tokens = head(words),
-      word IN tail(words) + CASE WHEN $conversation IN conversations THEN [] ELSE [$conversation_token] END |
+      word IN tail(words) + CASE WHEN coalesce(word_of_conversation IN words, true) THEN []
+                                 ELSE [word_of_conversation] END |
       tokens + ' ' + word),
     message.home = CASE WHEN size(every) = 1 THEN every[0] ELSE '' END
 SET message.vector_due = CASE WHEN message.said IS NULL OR message.embedding_model = embedder THEN null ELSE embedder END
@@ -390,6 +401,8 @@ FOREACH (passage IN CASE WHEN anew THEN row.passages ELSE [] END |
 WITH message
 CALL (message) {
   MATCH (message)-[:PASSAGE]->(part)
+  WHERE coalesce(part.namespace_token <> message.namespace_token OR part.home <> message.home
+                 OR part.said_at <> message.said_at, true)
   SET part.namespace_token = message.namespace_token, part.home = message.home, part.said_at = message.said_at
 }
 RETURN count(message) AS indexed;
@@ -499,9 +512,10 @@ ELSE {
 };
 
 // name: any-message
-// A row where any message is what the filters of a recall ask for. Parameters: namespace, terms (a Lucene
-// query of the namespace and the filters alone).
-CALL db.index.fulltext.queryNodes('message_text', $terms, {limit: 1}) YIELD node
+// A row where any message is what the filters of a recall ask for. Parameters: namespace, searches (Lucene
+// queries of the namespace and the filters alone).
+UNWIND $searches AS terms
+CALL db.index.fulltext.queryNodes('message_text', terms, {limit: 1}) YIELD node
 WHERE node.namespace = $namespace
 RETURN 1 AS found;
 

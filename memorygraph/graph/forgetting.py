@@ -21,7 +21,7 @@ from memorygraph.errors import ConflictError, NotFoundError, TooLargeError
 from memorygraph.graph.aliases import find_named
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction, work_through
-from memorygraph.graph.search import conversation_token
+from memorygraph.graph.search import SHARED_TOKEN, conversation_token, conversation_tokens
 from memorygraph.graph.writes import NOTHING
 from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import Sentence, list_counts
@@ -290,8 +290,10 @@ def take_conversation(state: ForgettingState, name: str) -> bool:
     """Put a conversation on the list, and say whether there was one; from now on it is not there any more."""
     taken = state.run("take-conversation", name=name).get("conversations", 0)
     if taken:
-        token = conversation_token(state.transaction.namespace.name, name)
-        state.run("list-edited", name=name, terms=f'+namespace_token:"{token}"')
+        namespace = state.transaction.namespace
+        tokens = conversation_token(namespace.name, name), SHARED_TOKEN
+        searches = [f'+namespace_token:"{namespace.token}" +namespace_token:"{token}"' for token in tokens]
+        state.run("list-edited", name=name, searches=searches)
         state.went["conversations"] += taken
         take_calls(state, name)
     return bool(taken)
@@ -502,7 +504,7 @@ def rename_kept(state: ForgettingState) -> bool:
         {
             "id": row["id"],
             "conversations": row["others"],
-            "namespace_token": " ".join([token, *(conversation_token(name, other) for other in row["others"])]),
+            "namespace_token": " ".join([token, *conversation_tokens(name, row["others"])]),
         }
         for row in kept
         if any(row["others"])

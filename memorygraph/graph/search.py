@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -13,6 +13,7 @@ from memorygraph.word_parts import PARTS, Terms, segments_of, words_with_signs
 
 MAX_TERMS = 64
 MAX_TERM = 255
+MAX_NAMED = 64  # conversations of one message that have a word each in the index; all others have `SHARED_TOKEN`
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
 # A word keeps the marks on its letters; half a character is in no text that is stored, nor can it be asked for.
@@ -35,9 +36,25 @@ def conversation_token(namespace: str, conversation: str) -> str:
     return digits_of(named, b"conversation")
 
 
+def conversation_tokens(namespace: str, conversations: Sequence[str]) -> list[str]:
+    """The words by which a message is found in its conversations: one for each, and of very many one for all others."""
+    named = [conversation_token(namespace, name) for name in conversations[:MAX_NAMED]]
+    return named if len(conversations) <= MAX_NAMED else [*named, SHARED_TOKEN]
+
+
 def digits_of(text: bytes, person: bytes = b"") -> str:
     """A hash as a word of digits; those of different kinds (`person`) do not meet."""
     return str(int.from_bytes(blake2b(text, digest_size=8, person=person).digest()))
+
+
+SHARED_TOKEN = digits_of(b"shared", b"conversation")
+"""The word of a message in the full-text index that stands for all of its conversations after the first `MAX_NAMED`."""
+
+
+def token_parameters(namespace: str, conversation: str) -> dict[str, Any]:
+    """The parameters of the queries that have a stored message be found in one more conversation."""
+    token = conversation_token(namespace, conversation)
+    return {"conversation_token": token, "shared_token": SHARED_TOKEN, "max_named": MAX_NAMED}
 
 
 def lucene_query(text: str, namespace: str) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Self, TypedDict, cast
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import conversation_token, quote_phrase
+from memorygraph.graph.search import SHARED_TOKEN, conversation_token, quote_phrase
 from memorygraph.messages.indexing import day_token, in_utc, role_token, speaker_of, speaker_token, time_token
 
 Time = str | date | datetime
@@ -123,13 +123,13 @@ class RecallFilter:
         of_kind = " ".join([*self.kind_clauses(), nodes])
         # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
         fitting: dict[str, list[Any]] = {
-            "message_terms": [" ".join([*self.message_clauses(namespace), messages])] if self.of_messages else [],
+            "message_searches": [self.message_searches(namespace, messages)] if self.of_messages else [],
             "node_searches": [{"terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb}]
             if self.of_nodes
             else [],
         }
         every: dict[str, list[Any]] = {
-            "message_terms": [messages],
+            "message_searches": [[{"terms": messages, "shared": False}]],
             "node_searches": [{"terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None}],
         }
         if self.leaves_all:
@@ -138,15 +138,26 @@ class RecallFilter:
         found = {name: [*fitting[name], *(each if leads or not fitting[name] else [])] for name, each in every.items()}
         return {**found, **self.ranges(depth)}
 
-    def message_clauses(self, namespace: str) -> list[str]:
-        """What the index is asked that a message must have, which adds nothing to its score."""
-        return [*self.time_clauses(), *(f'+namespace_token:"{token}"^0' for token in self.message_tokens(namespace))]
+    def message_searches(self, namespace: str, messages: str) -> list[dict[str, Any]]:
+        """What the index of messages is asked for `messages` that fit; what a filter asks adds nothing to a score.
 
-    def message_tokens(self, namespace: str) -> list[str]:
-        """The words of the index that a message must have."""
+        A message that very many conversations share has no word for each of them: those are looked at hit by hit.
+        """
+        if self.conversation is None:
+            return [{"terms": self._message_terms(messages), "shared": False}]
+        own = conversation_token(namespace, self.conversation)
+        return [
+            {"terms": self._message_terms(messages, token), "shared": token is SHARED_TOKEN}
+            for token in (own, SHARED_TOKEN)
+        ]
+
+    def _message_terms(self, messages: str, *tokens: str) -> str:
+        required = (f'+namespace_token:"{token}"^0' for token in (*tokens, *self.facets()))
+        return " ".join([*self.time_clauses(), *required, messages])
+
+    def facets(self) -> list[str]:
+        """The words of the index that a message must have for the role and the speaker."""
         tokens = []
-        if self.conversation is not None:
-            tokens.append(conversation_token(namespace, self.conversation))
         if self.role is not None:
             tokens.append(role_token(self.role))
         if self.speaker is not None:
@@ -174,13 +185,13 @@ class RecallFilter:
         """The kind as a clause for Lucene, which knows its words by their stems: so each hit is looked at, too."""
         return [] if self.kind is None else [f"+kind:{quote_phrase(self.kind)}^0"]
 
-    def conditions(self, namespace: str) -> dict[str, Any]:
+    def conditions(self) -> dict[str, Any]:
         """What each hit is asked, as the parameter `filters` of the query."""
         return {
             "conversation": self.conversation,
             "since": self.since,
             "until": self.until,
-            "facets": [token for token in self.message_tokens(namespace) if not token.isdecimal()],
+            "facets": self.facets(),
             "kind": self.kind,
             "verb": self.verb,
         }
@@ -206,8 +217,8 @@ def can_lead_on(namespace: Namespace, options: Mapping[str, Any]) -> bool:
     filtered = RecallFilter.of(cast("FilterOptions", given))
     if not filtered.of_messages:
         return True
-    clauses = [f'+namespace_token:"{namespace.token}"^0', *filtered.message_clauses(namespace.name)]
-    return bool(namespace.read("recall/any-message", terms=" ".join(clauses)))
+    asked = filtered.message_searches(namespace.name, f'+namespace_token:"{namespace.token}"^0')
+    return bool(namespace.read("recall/any-message", searches=[each["terms"] for each in asked]))
 
 
 def check_filter(namespace: Namespace, options: Mapping[str, Any]) -> None:

@@ -73,7 +73,7 @@ NEVER = 1000.0  # a score that no hit reaches
 # assistant for what it was asked.
 ROLES: dict[str, Any] = {"weights": {"user": 2.0}, "near": {"user": 1.2}, "asked": 0.5}
 NO_ROLES: dict[str, Any] = {"weights": {}, "near": {}, "asked": None}
-SEARCHES = ("message_terms", "node_searches", "vector_filters")  # parameters: what each index is asked
+SEARCHES = ("message_searches", "node_searches", "vector_filters")  # parameters: what each index is asked
 WISH = 1.5  # how much a message counts by its words where a user states a wish
 CHOICE = 5  # how many times as many hits are read as are asked for, where they are spread over sessions
 ANSWERED = 0.5  # how much a message of an assistant counts for an order
@@ -342,7 +342,7 @@ def recall_query(
         wish=WISH,
         **vector_parameters(embedder, meant),
         **fusion_parameters(limit, steps=steps),
-        filters=filtered.conditions(namespace.name),
+        filters=filtered.conditions(),
         **filtered.searches(namespace.name, message_terms, node_terms, depth, leads=leads and steps),
     )
 

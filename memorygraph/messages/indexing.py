@@ -13,7 +13,7 @@ from typing import Any
 
 from memorygraph.graph.bad_elements import find_wrong
 from memorygraph.graph.namespace import Namespace, pages_of
-from memorygraph.graph.search import conversation_token, digits_of
+from memorygraph.graph.search import digits_of, token_parameters
 from memorygraph.messages.message import Message
 from memorygraph.messages.passages import Passage, find_passages
 from memorygraph.word_parts import stored_parts
@@ -141,7 +141,7 @@ def write_index(namespace: Namespace, conversation: str, ids: Sequence[str], tim
         "recall/index-messages",
         namespace_token=namespace.token,
         conversation=conversation,
-        conversation_token=conversation_token(namespace.name, conversation),
+        **token_parameters(namespace.name, conversation),
         dated=bool(times),
         rows=rows,
     )

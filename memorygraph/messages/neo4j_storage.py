@@ -19,7 +19,7 @@ from memorygraph.graph.connection import Abandon
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.message_labels import labels_of_message
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_of
-from memorygraph.graph.search import conversation_token
+from memorygraph.graph.search import conversation_token, token_parameters
 from memorygraph.graph.sizes import NEW_EDGE_BYTES, NEW_NODE_BYTES, refuse_texts
 from memorygraph.json_text import UnreadableRecord
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
@@ -257,8 +257,8 @@ class Neo4jStorage:
             version=change.version,
             new_tip=change.new_tip,
             length=change.length,
-            conversation_token=self._token,
             **self._index_terms,
+            **token_parameters(self.namespace.name, self.name),
             rows=rows,
         )
 
@@ -276,9 +276,8 @@ class Neo4jStorage:
         """Write messages, and return the ids of those that count as sampled."""
         sampled: list[str] = []
         for page in pages_of(rows, MAX_ROWS_PER_QUERY):
-            [row] = transaction.run(
-                "messages/write-messages", conversation_token=self._token, **self._index_terms, rows=page
-            )
+            tokens = token_parameters(self.namespace.name, self.name)
+            [row] = transaction.run("messages/write-messages", **self._index_terms, **tokens, rows=page)
             sampled += row["sampled"]
         return sampled
 

@@ -40,7 +40,7 @@ QUERIES = {name: sampled(CYPHER[name]) for name in CYPHER if not name.startswith
 def _is_page(name: str) -> bool:
     """Whether a block reads a page of all there is of something: so many, from a place on."""
     parameters = set(CYPHER[name].parameters)
-    of_all = not parameters & {"ids", "names", "rows", "terms", "message_terms", "wanted"}
+    of_all = not parameters & {"ids", "names", "rows", "terms", "message_searches", "searches", "wanted"}
     from_a_place = bool(parameters & {"after", "before", "arrival", "id", "shelf", "text"})
     return name == "history/revisions" or (of_all and from_a_place and "limit" in parameters)
 
