@@ -100,10 +100,11 @@ RETURN [message IN nodes(path) | [message.id, message.body, message.role, messag
 // every conversation: its index has a word for each of the first `max_named`, and then one word for all that follow, so that
 // its passages are written anew no more. Parameters: namespace, conversations, home, conversation_token, shared_token,
 // max_named, and rows [{id, parent, sampled, seal, body, role, labels, content, at, said, said_parts, passages, speaker,
-// namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them. A passage is a list, which the driver sends faster than a map: its id, where it begins and ends, said, said_parts.
-OPTIONAL MATCH (namespace:Namespace {name: $namespace})
-WITH namespace.embedder AS embedder
-UNWIND $rows AS row
+// namespace_token}]; `said`, `passages` and `conversations` are null where recall shall not find them. A passage is a
+// list, which the driver sends faster than a map: its id, where it begins and ends, said, said_parts.
+OPTIONAL MATCH (namespace:Namespace {name: $namespace}) // given
+WITH namespace.embedder AS embedder // given
+UNWIND $rows AS row // given
 MERGE (message:Message {namespace: $namespace, id: row.id})
   ON CREATE SET message:$(row.labels), message.body = row.body, message.role = row.role, message.content = row.content,
                 message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
@@ -238,51 +239,7 @@ CALL (fits) {
   OPTIONAL MATCH (namespace:Namespace {name: $namespace})
   WITH fits, namespace.embedder AS embedder
   UNWIND CASE WHEN fits THEN $rows ELSE [] END AS row
-  MERGE (message:Message {namespace: $namespace, id: row.id})
-    ON CREATE SET message:$(row.labels), message.body = row.body, message.role = row.role, message.content = row.content,
-                  message.sampled = row.sampled, message.seal = row.seal, message.created_at = datetime(),
-                message.said = row.said, message.said_parts = row.said_parts, message.said_at = row.at,
-                  message.conversations = $conversations,
-                message.speaker = row.speaker, message.home = $home,
-                message.namespace_token = row.namespace_token,
-                message.passages = size(row.passages)
-    ON MATCH SET message.seal = CASE WHEN row.sampled THEN row.seal ELSE message.seal END,
-                 message.sampled = message.sampled OR row.sampled,
-                 message.said = coalesce(message.said, row.said),
-                 message.said_parts = coalesce(message.said_parts, row.said_parts),
-                 message.said_at = coalesce(message.said_at, row.at),
-                 message.speaker = coalesce(message.speaker, row.speaker),
-                 message.passages = coalesce(message.passages, size(row.passages)),
-                 message.home = CASE WHEN message.conversations IS NULL THEN $home
-                                     WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
-                                     THEN message.home ELSE '' END,
-                 message.namespace_token =
-                   CASE WHEN message.conversations IS NULL THEN row.namespace_token
-                        WHEN all(name IN coalesce($conversations, []) WHERE name IN message.conversations)
-                        THEN message.namespace_token
-                        WHEN size(message.conversations) < $max_named THEN message.namespace_token + ' ' + $conversation_token
-                        WHEN message.namespace_token CONTAINS $shared_token THEN message.namespace_token
-                        ELSE message.namespace_token + ' ' + $shared_token END,
-                 message.conversations =
-                   CASE WHEN message.conversations IS NULL THEN $conversations
-                        ELSE message.conversations + [name IN coalesce($conversations, [])
-                                                      WHERE NOT name IN message.conversations] END
-  SET message.vector_due = CASE WHEN message.said IS NULL OR message.embedding_model = embedder THEN null ELSE embedder END
-  FOREACH (sampled IN CASE WHEN row.sampled THEN [message] ELSE [] END | REMOVE sampled:OffPolicyMessage)
-  FOREACH (passage IN CASE
-      WHEN row.passages IS NULL OR row.passages = [] THEN []
-      WHEN EXISTS { (message)-[:PASSAGE]->(:Passage {namespace_token: message.namespace_token}) } THEN []
-      ELSE row.passages END |
-    MERGE (part:Passage {namespace: $namespace, id: passage[0]})
-      ON CREATE SET part.span = [passage[1], passage[2]], part.said = passage[3], part.said_parts = passage[4],
-                    part.vector_due = embedder
-    SET part.namespace_token = message.namespace_token, part.home = message.home
-    MERGE (message)-[:PASSAGE]->(part))
-  WITH row, message
-  OPTIONAL MATCH (parent:Message {namespace: $namespace, id: row.parent})
-  USING INDEX SEEK parent:Message(namespace, id)
-  FOREACH (parent IN CASE WHEN parent IS NULL THEN [] ELSE [parent] END | MERGE (parent)-[:NEXT]->(message))
-  RETURN collect(CASE WHEN message.sampled THEN message.id END) AS sampled
+  RETURN [] AS sampled // include: messages/write-messages
 }
 CALL (conversation, version, pointer, writes) {
   WITH conversation, version, pointer, writes
