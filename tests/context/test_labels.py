@@ -154,7 +154,7 @@ def test_a_label_is_one_line(text: str) -> None:
 
 def test_a_hostile_text_takes_no_longer_than_another() -> None:
     hostile = ["\u200b" * 100_000, "[" * 100_000, "[0]" * 33_000, "\n" * 100_000, "\\" * 100_000, "[0\n" * 33_000]
-    started = time.perf_counter()
+    started = time.process_time()
     for text in hostile:
         protect(text)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

@@ -52,9 +52,9 @@ def test_no_character_is_divided() -> None:
 
 @pytest.mark.parametrize("run", ["a", "é", "漢", "😀", " ", "\n", "-", "ab", "\ud800"])
 def test_a_text_that_cannot_be_divided_takes_no_square_of_time(run: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert 0 < count_tokens(run * 20_000) <= 100_000
-    assert time.perf_counter() - started < 15
+    assert time.process_time() - started < 15
 
 
 def test_a_long_run_counts_about_as_much() -> None:

@@ -17,10 +17,10 @@ NODE = 'Node(node_id="a", name="A", data="'
 
 
 def read(text: str, seconds: float = 30.0) -> ContextScriptProgram:
-    """Parse within a time that only what is not linear would take."""
-    start = time.perf_counter()
+    """Parse within a time of the processor that only what is not linear would take, however busy the machine is."""
+    start = time.process_time()
     program = parse(text)
-    assert time.perf_counter() - start < seconds
+    assert time.process_time() - start < seconds
     return program
 
 

@@ -18,10 +18,10 @@ N = 100_000
 
 
 def read(text: str) -> PeteProgram:
-    """Parse within a time that only what is not linear would take."""
-    start = time.perf_counter()
+    """Parse within a time of the processor that only what is not linear would take, however busy the machine is."""
+    start = time.process_time()
     program = parse(text, "pete")
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
     return program
 
 
@@ -111,11 +111,11 @@ def test_many_problems_are_found_in_time(text: str) -> None:
 def continued(text: str, size: int) -> ContinuationReader:
     """Feed a text in pieces of a size, within a time that only what is not linear would take."""
     reader = ContinuationReader(depth=1)
-    start = time.perf_counter()
+    start = time.process_time()
     for at in range(0, len(text), size):
         reader.feed(text[at : at + size])
     reader.finish()
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
     return reader
 
 

@@ -348,10 +348,10 @@ def test_an_object_is_found_in_any_wrapping(value: Any) -> None:
     ],
 )
 def test_a_hostile_answer_takes_no_square_of_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises((UnparsableReply, ShapeMismatch)):
         read_reply(text, N)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_the_likeliest_document_comes_first() -> None:

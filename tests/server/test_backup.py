@@ -872,6 +872,8 @@ def elements(graph: MemoryGraph) -> list[dict[str, Any]]:
     )
     for row in rows:
         row["p"].pop("files", None)
+        # A copy has its properties and labels in another order.
+        row["p"], row["what"] = dict(sorted(row["p"].items())), sorted(row["what"])
     return sorted(rows, key=str)
 
 
