@@ -329,7 +329,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> No
 def test_every_failure_is_a_model_error_that_says_what_to_do(answer: ScriptedAnswer, message: str) -> None:
     with (
         ScriptedModel([answer]) as server,
-        _model(server, timeout=0.5) as model,
+        _model(server, timeout=0.5 if isinstance(answer, Stall) else 60) as model,
         pytest.raises(ModelError, match=message) as raised,
     ):
         model.complete(HI)

@@ -190,7 +190,8 @@ def test_an_error_of_the_endpoint_is_passed_on_and_not_recorded(
     failure = Failure(status, "that is wrong", retry_after=7)
     with ScriptedModel(failure) as model:
         direct = proxies.client(model.base_url)
-        proxied = proxies.client(proxies(model.base_url).base_url)
+        proxy = proxies(model.base_url)
+        proxied = proxies.client(proxy.base_url)
         bodies = []
         for client in (direct, proxied):
             with pytest.raises(openai.APIStatusError) as caught:
@@ -198,15 +199,16 @@ def test_an_error_of_the_endpoint_is_passed_on_and_not_recorded(
             assert caught.value.response.headers["retry-after"] == "7"
             bodies.append((caught.value.status_code, caught.value.response.content))
     assert bodies[0] == bodies[1]
-    assert (stored(graph), proxies.said) == ([], [])
+    proxy.recording.close()  # what was kept is written by now
+    assert (stored(graph), proxies.said, proxy.recording.waiting) == ([], [], 0)
 
 
 def test_an_endpoint_that_cannot_be_reached_is_said_in_its_own_shape(proxies: Proxies) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    client = proxies.client(proxies(f"http://127.0.0.1:{port}/v1").base_url)
-    with pytest.raises(openai.InternalServerError, match="cannot be reached") as caught:
-        client.models.list()
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # nobody else gets the port, and nobody listens there
+        client = proxies.client(proxies(f"http://127.0.0.1:{silent.getsockname()[1]}/v1").base_url)
+        with pytest.raises(openai.InternalServerError, match="cannot be reached") as caught:
+            client.models.list()
     assert caught.value.status_code == 502
 
 
@@ -227,11 +229,12 @@ def test_an_endpoint_that_says_nothing_in_time_is_a_504(proxies: Proxies) -> Non
 
 def test_a_closed_proxy_does_not_wait_for_the_endpoint(proxies: Proxies, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threaded_server, "CLOSING_S", 0.1)
-    asked, release = Event(), Event()
+    asked, release, answered = Event(), Event(), Event()
 
     def answer(_request: RawRequest) -> Iterable[bytes]:
         asked.set()
         release.wait(TIMEOUT_S)
+        answered.set()
         yield from whole(COMPLETION)
 
     with RawUpstream(answer) as upstream:
@@ -240,7 +243,7 @@ def test_a_closed_proxy_does_not_wait_for_the_endpoint(proxies: Proxies, monkeyp
             client.send("POST", "/v1/chat/completions", HI)
             assert asked.wait(TIMEOUT_S)
             proxy.close()  # would wait for the endpoint's whole TIMEOUT_S
-            assert not release.is_set()
+            assert not answered.is_set()
         release.set()
 
 

@@ -63,15 +63,16 @@ def test_a_failure_can_have_any_body(connect: Connect) -> None:
 
 def test_a_stall_runs_into_the_timeout(connect: Connect) -> None:
     with ScriptedModel([Stall(30), Stall(0.05, "late")]) as model:
-        client = connect(model, timeout=0.3)
+        client = connect(model)
         with pytest.raises(openai.APITimeoutError):
-            client.chat.completions.create(model="any", messages=HI)
+            client.chat.completions.create(model="any", messages=HI, timeout=0.3)
         assert client.chat.completions.create(model="any", messages=HI).choices[0].message.content == "late"
 
 
 def test_a_stream_can_stall_in_its_middle(connect: Connect) -> None:
     with ScriptedModel([Stall(30, Reply("Hello, world"), after=3)]) as model:
-        chunks = connect(model, timeout=0.3).chat.completions.create(model="any", messages=HI, stream=True)
+        # The timeout bounds the pieces that come too.
+        chunks = connect(model, timeout=3).chat.completions.create(model="any", messages=HI, stream=True)
         heard = [next(chunks).choices[0].delta.content for _ in range(3)]
         with pytest.raises(openai.APITimeoutError):
             next(chunks)
@@ -114,10 +115,10 @@ def test_an_answer_that_is_not_json(connect: Connect) -> None:
 def test_failures_reach_asynchronous_clients_too(connect_async: Callable[..., openai.AsyncOpenAI]) -> None:
     async def ask(model: ScriptedModel) -> list[type[Exception]]:
         kinds: list[type[Exception]] = []
-        async with connect_async(model, timeout=0.3) as client:
-            for streamed in (False, False, True):
+        async with connect_async(model) as client:
+            for options in ({}, {"timeout": 0.3}, {"stream": True}):
                 try:
-                    answer: Any = await client.chat.completions.create(model="any", messages=HI, stream=streamed)
+                    answer: Any = await client.chat.completions.create(model="any", messages=HI, **options)
                     async for _ in answer:
                         pass
                 except openai.OpenAIError as error:

@@ -8,6 +8,7 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -32,6 +33,15 @@ def _exchange(model: ScriptedModel, method: str, path: str, body: bytes, **heade
         return response.status, json.loads(response.read())
     finally:
         connection.close()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A port for servers of the test only: a socket holds it that does not listen."""
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else no server could listen there
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
 
 
 def test_requests_are_recorded_byte_by_byte() -> None:
@@ -144,13 +154,13 @@ def _left() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name.startswith("scripted-model")]
 
 
-def test_no_thread_and_no_socket_is_left(connect: Connect) -> None:
-    with ScriptedModel(["Hello"]) as model:
+def test_no_thread_and_no_socket_is_left(connect: Connect, port: int) -> None:
+    with ScriptedModel(["Hello"], port=port) as model:
         connect(model).chat.completions.create(model="any", messages=HI)  # the connection stays open
         assert _left()
     assert _left() == []
     with socket.socket() as other, pytest.raises(ConnectionRefusedError):
-        other.connect(("127.0.0.1", _port(model)))
+        other.connect(("127.0.0.1", port))
     gc.collect()  # a socket that was not closed would warn now
 
 
@@ -181,9 +191,9 @@ def test_a_client_that_goes_away_does_no_harm(connect: Connect, capfd: pytest.Ca
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_port_can_be_chosen_and_used_again() -> None:
-    with ScriptedModel() as first:
-        port = _port(first)
+def test_a_port_can_be_chosen_and_used_again(port: int) -> None:
+    with ScriptedModel(port=port) as first:
+        assert _port(first) == port
         with pytest.raises(OSError, match="in use"):
             ScriptedModel(port=port).start()
     with ScriptedModel(port=port) as second:

@@ -1,14 +1,16 @@
-"""A real MCP server for the tests: over standard input and output, or over HTTP with `http PORT`."""
+"""A real MCP server for the tests: over standard input and output, or over HTTP with `http`, which prints its port."""
 
 from __future__ import annotations
 
 import json
 import os
+import socket
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 
@@ -68,7 +70,10 @@ def die() -> str:
 
 if __name__ == "__main__":
     if "http" in sys.argv:
-        server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[-1]))
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            print(listener.getsockname()[1], flush=True)
+            # Nobody reads what it would say of each request.
+            uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="error")).run([listener])
     elif "broken" in sys.argv:
         print("no such option: broken", file=sys.stderr)
         sys.exit(2)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -22,6 +20,7 @@ from memorygraph.runtime.permissions import Permissions, Refused
 from memorygraph.runtime.tools import ImportedTool, ToolFailure, mcp, open_tool
 from tests.examples import mostly_slow
 from tests.runtime.tools.portals import portal_threads
+from tests.runtime.tools.processes import has_ended
 
 SERVER = Path(__file__).with_name("mcp_server.py").resolve()
 COMMAND = f"{shlex.quote(sys.executable)} {shlex.quote(str(SERVER))}"
@@ -32,22 +31,13 @@ pytestmark = pytest.mark.timeout(120)
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """A server over HTTP on loopback."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    process = subprocess.Popen([sys.executable, SERVER, "http", str(port)], stderr=subprocess.DEVNULL)
-    try:
-        deadline = time.monotonic() + 30
-        while True:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        yield f"127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
+    command = [sys.executable, str(SERVER), "http"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            assert process.stdout
+            yield f"127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="module", params=mostly_slow(["pipes", "http"], ordinary=1))
@@ -57,17 +47,6 @@ def tool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     tool = open_tool("Server", f"mcp://{place}", tmp_path_factory.mktemp("script"), Permissions.of(["mcp"]))
     yield tool
     tool.close()
-
-
-def has_ended(process: int) -> bool:
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def start(folder: Path, *options: str) -> ImportedTool:
@@ -131,6 +110,7 @@ def test_it_works_where_a_loop_runs_already(tool: ImportedTool) -> None:
 
 
 def test_every_call_has_a_time_limit(tool: ImportedTool, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "wait" in tool.methods()  # the server is there: its start has the same limit
     monkeypatch.setattr(mcp, "SECONDS", 0.3)
     with pytest.raises(ToolFailure, match=r"took longer than 0.3 seconds"):
         tool.call("wait", [{"seconds": 2}])

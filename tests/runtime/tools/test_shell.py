@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ImportedTool, ToolFailure, open_tool, shell
+from tests.runtime.tools.processes import has_ended
 
 
 @pytest.fixture
@@ -26,19 +26,6 @@ def open_shell(uri: str, folder: Path) -> ImportedTool:
 
 def run(uri: str, folder: Path, *arguments: Any) -> Any:
     return open_shell(uri, folder).call("run", list(arguments)).value
-
-
-def has_ended(process: int) -> bool:
-    """Whether a process that was killed ends at once; a kill takes a moment, also when nobody can refuse it."""
-    deadline = time.monotonic() + 3
-    while time.monotonic() < deadline:
-        try:
-            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def test_a_line_is_for_the_shell(folder: Path) -> None:
@@ -134,18 +121,16 @@ def test_what_a_command_leaves_in_the_background_ends_with_the_call(folder: Path
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("start", ["setsid sleep 100 &", "(setsid sh -c 'setsid sleep 100 & sleep 100' &)"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "setsid sh -c 'echo $$ > pid; sleep 100; exit' &",
+        """(setsid sh -c 'setsid sh -c "echo \\$\\$ > pid; sleep 100; exit" & sleep 100' &);""",
+    ],
+)
 def test_what_leaves_the_session_of_a_command_ends_with_the_call(start: str, folder: Path) -> None:
-    run("sh://", folder, f"{start} sleep 0.3")
-    left = [each for each in psutil.process_iter() if is_sleep_in(each, folder)]
-    assert all(has_ended(each.pid) for each in left)
-
-
-def is_sleep_in(process: psutil.Process, folder: Path) -> bool:
-    try:
-        return bool(process.name() == "sleep" and process.cwd() == str(folder))
-    except psutil.Error:
-        return False
+    run("sh://", folder, f"{start} while [ ! -s pid ]; do sleep 0.01; done")
+    assert has_ended(int((folder / "pid").read_text()))
 
 
 def test_an_exit_by_a_signal_is_told(folder: Path) -> None:
