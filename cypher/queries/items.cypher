@@ -64,13 +64,14 @@ ORDER BY shelf;
 // entries of each list that count), constant, limit.
 CYPHER 25
 CALL () {
-  CALL () {
-    CALL db.index.fulltext.queryNodes('node_text', $terms, {limit: 20 * $depth}) YIELD node AS item, score
+  WITH 20 * $depth AS best_depth
+  CALL (best_depth) {
+    CALL db.index.fulltext.queryNodes('node_text', $terms, {limit: best_depth}) YIELD node AS item, score
     WHERE score > 0 AND item:Item AND item.namespace = $namespace AND item.shelf >= $shelf AND item.shelf < $end
     WITH item LIMIT $depth
     RETURN count(item) AS fitting
   }
-  CALL db.index.fulltext.queryNodes('node_text', $terms, CASE WHEN fitting = $depth THEN {limit: 20 * $depth} ELSE {} END)
+  CALL db.index.fulltext.queryNodes('node_text', $terms, CASE WHEN fitting = $depth THEN {limit: best_depth} ELSE {} END)
   YIELD node AS item, score
   WHERE score > 0 AND item:Item AND item.namespace = $namespace AND item.shelf >= $shelf AND item.shelf < $end
   WITH item, score LIMIT $depth
