@@ -10,7 +10,7 @@ from memorygraph.errors import MemoryGraphError
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([A-Za-z]*)")
 _FACTORS = {"": 1, "k": 1000, "t": 1, "kt": 1000}
-MAX_COUNT = 10**15  # the first number too large for a budget; a double holds every whole number up to it
+COUNT_LIMIT = 10**15  # a budget is below it; a double holds every whole number up to it
 UNITS = "characters: 800 or 2k; tokens: 500t or 2kt"
 
 
@@ -36,8 +36,8 @@ class Budget:
         if match[2] not in _FACTORS:
             raise MemoryGraphError(f"a budget has no unit `{match[2]}`; {UNITS}")
         budget = cls(Decimal(match[1]), match[2])
-        if budget.limit >= MAX_COUNT:
-            raise MemoryGraphError("this budget is too large; it is below 10^15")
+        if budget.limit >= COUNT_LIMIT:
+            raise MemoryGraphError(f"this budget is too large; it is below {COUNT_LIMIT:,}")
         if budget.limit < 1:
             raise MemoryGraphError(f"the budget `{text}` leaves room for nothing; it is at least 1")
         return budget

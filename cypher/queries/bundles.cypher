@@ -324,7 +324,7 @@ CALL () {
 WITH node LIMIT 1
 RETURN count(node) AS count;
 
-// name: begin-import
+// name: lock-import
 // Take the write lock of the namespace until the commit, and find out how much of a bundle is stored there: null, if the
 // import has not begun. Parameters: namespace, program (the checkpoint's, made of the hash of the bundle).
 MERGE (namespace:Namespace {name: $namespace})

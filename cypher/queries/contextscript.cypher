@@ -38,9 +38,10 @@ FOREACH (_ IN CASE WHEN coalesce(node.since, 0) < revision THEN [1] ELSE [] END 
                labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null, vector_due: null,
                expires_at: null}
 )
-SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null, node.vector_due = embedder,
+SET node += row.set, node.since = revision, node.embedding = null, node.embedding_model = null,
     node.name_parts = CASE WHEN row.set.name IS NULL THEN node.name_parts ELSE row.parts.name_parts END,
     node.data_parts = CASE WHEN row.set.data IS NULL THEN node.data_parts ELSE row.parts.data_parts END
+SET node.vector_due = CASE WHEN node.name <> '' OR node.data <> '' THEN embedder END
 RETURN {nodes_updated: count(node)} AS counts;
 
 // name: create-edges

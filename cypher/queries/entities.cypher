@@ -138,7 +138,8 @@ CALL (revision, start, embedder) {
     CREATE (entity)-[:EDGE {namespace: $namespace, id: row.edge, verb: 'observed', weight: 1.0,
                             place: start + row.index, since: revision}]->
            (:Node:Observation {namespace: $namespace, id: row.id, name: '', data: row.data, data_parts: row.data_parts,
-                               namespace_token: $namespace_token, since: revision, vector_due: embedder})
+                               namespace_token: $namespace_token, since: revision,
+                               vector_due: CASE WHEN row.data <> '' THEN embedder END})
   )
   RETURN collect(CASE WHEN NOT known THEN row.index END) AS created, collect(CASE WHEN known THEN row END) AS known
 }

@@ -626,7 +626,8 @@ WITH node, before LIMIT $limit
 OPTIONAL MATCH (namespace:Namespace {name: $namespace})
 SET node.name = before.name, node.data = before.data, node.kind = before.kind, node.since = before.since,
     node.name_parts = before.name_parts, node.data_parts = before.data_parts,
-    node.embedding = null, node.embedding_model = null, node.vector_due = namespace.embedder
+    node.embedding = null, node.embedding_model = null,
+    node.vector_due = CASE WHEN before.name <> '' OR before.data <> '' THEN namespace.embedder END
 DETACH DELETE before
 RETURN count(*) AS changed;
 

@@ -335,7 +335,8 @@ CALL (revision, values, own) {
       node.expires_at = kept.expires_at
   RETURN node
 }
-SET node.vector_due = CASE WHEN node.embedding_model = embedder THEN null ELSE embedder END
+SET node.vector_due = CASE WHEN node.embedding_model = embedder THEN null
+                           WHEN node.name <> '' OR node.data <> '' THEN embedder END
 WITH node
 CALL (node) {
   MATCH (node)-[:STATES]->(entry:FormerEntry)
@@ -384,7 +385,8 @@ CALL (anew, node, values, revision, embedder) {
   SET copy = kept {.*, itself: false, embedding: null, embedding_model: null, vector_due: null, expires_at: null}
   SET node = values, node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
       node.memory = coalesce(kept.memory, memory), node.expires_at = kept.expires_at,
-      node.vector_due = CASE WHEN values.embedding_model = embedder THEN null ELSE embedder END
+      node.vector_due = CASE WHEN values.embedding_model = embedder THEN null
+                             WHEN values.name <> '' OR values.data <> '' THEN embedder END
 }
 RETURN {nodes_updated: count(node)} AS counts;
 
@@ -409,7 +411,8 @@ SET node = CASE WHEN node:Context
                            name_parts: wanted.name_parts, data_parts: wanted.data_parts}
                 ELSE properties(wanted) END,
     node.since = revision, node.of = null, node.until = null, node.labels = null, node.itself = null,
-    node.memory = kept.memory, node.embedding = null, node.embedding_model = null, node.vector_due = embedder,
+    node.memory = kept.memory, node.embedding = null, node.embedding_model = null,
+    node.vector_due = CASE WHEN wanted.name <> '' OR wanted.data <> '' THEN embedder END,
     node.expires_at = CASE WHEN NOT node:Item OR coalesce(wanted.ttl, -1) = coalesce(kept.ttl, -1) THEN kept.expires_at
                       WHEN wanted.ttl IS NULL THEN null
                       ELSE datetime.realtime() + duration({milliseconds: toInteger(wanted.ttl * 60000)}) END

@@ -20,10 +20,11 @@ FOREACH (_ IN CASE WHEN stored IS NOT NULL AND coalesce(stored.since, 0) < revis
 WITH revision, embedder, now, row, stored IS NULL AS is_new
 MERGE (item:Node {namespace: $namespace, id: row.id})
 SET item:Item, item += row.set, item.kind = $kind, item.namespace_token = $namespace_token, item.since = revision,
-    item.embedding = null, item.embedding_model = null, item.vector_due = embedder,
+    item.embedding = null, item.embedding_model = null,
     item.created_at = coalesce(item.created_at, row.created_at, now), item.updated_at = coalesce(row.updated_at, now),
     item.expires_at = CASE WHEN row.set.ttl IS NULL THEN null WHEN row.set.ttl * 60000 < $lead THEN now
                       ELSE now + duration({milliseconds: toInteger(row.set.ttl * 60000)}) END
+SET item.vector_due = CASE WHEN item.name <> '' OR item.data <> '' THEN embedder END
 RETURN {nodes_created: sum(CASE WHEN is_new THEN 1 ELSE 0 END),
         nodes_updated: sum(CASE WHEN is_new THEN 0 ELSE 1 END)} AS counts;
 
@@ -63,13 +64,14 @@ ORDER BY shelf;
 // entries of each list that count), constant, limit.
 CYPHER 25
 CALL () {
-  CALL () {
-    CALL db.index.fulltext.queryNodes('node_text', $terms, {limit: 20 * $depth}) YIELD node AS item, score
+  WITH 20 * $depth AS best_depth
+  CALL (best_depth) {
+    CALL db.index.fulltext.queryNodes('node_text', $terms, {limit: best_depth}) YIELD node AS item, score
     WHERE score > 0 AND item:Item AND item.namespace = $namespace AND item.shelf >= $shelf AND item.shelf < $end
     WITH item LIMIT $depth
     RETURN count(item) AS fitting
   }
-  CALL db.index.fulltext.queryNodes('node_text', $terms, CASE WHEN fitting = $depth THEN {limit: 20 * $depth} ELSE {} END)
+  CALL db.index.fulltext.queryNodes('node_text', $terms, CASE WHEN fitting = $depth THEN {limit: best_depth} ELSE {} END)
   YIELD node AS item, score
   WHERE score > 0 AND item:Item AND item.namespace = $namespace AND item.shelf >= $shelf AND item.shelf < $end
   WITH item, score LIMIT $depth

@@ -131,8 +131,9 @@ WHERE any(key IN keys(row.set) WHERE edge[key] IS NULL OR edge[key] <> row.set[k
 RETURN count(edge) AS changed;
 
 // name: nodes-named
-// The first node that carries each of these names, whatever the case, of so many names that all nodes are looked through
-// (few are looked up by merges/nodes-called). It is the entity that came first, or else the one with the first id. An item of a store has a key and no name. Parameters: namespace, names (in lower case).
+// The first node that carries each of the names of many new entities, whatever the case. All nodes are looked through; few
+// names are looked up by merges/nodes-called. It is the entity that came first, or else the one with the first id. An item of
+// a store has a key and no name. Parameters: namespace, names (in lower case).
 MATCH (node:Node {namespace: $namespace})
 WHERE node.id IS NOT NULL AND toLower(toStringOrNull(node.name)) IN $names AND NOT node:Item
 WITH node ORDER BY node.arrival IS NULL, node.arrival, node.id

@@ -54,11 +54,18 @@ ORDER BY program.loaded_at DESC
 LIMIT 1;
 
 // name: forget-program
-// No program of this name can be run any more; what its runs refer to stays, until the last of them is forgotten. Parameters:
-// namespace, name.
+// No program of this name can be run any more; what its runs refer to stays, until the last of them is forgotten. Where
+// something goes, the files of the server still hold it, and the nodes of no namespace keep the mark of that, as of
+// namespaces/keep-mark. Parameters: namespace, name, mark.
 MATCH (program:Program {namespace: $namespace, name: $name})
 REMOVE program:Program
 WITH program, CASE WHEN EXISTS { (program)<-[:OF]-(:Run) } THEN []
                    ELSE [program] + COLLECT { MATCH (program)-[:HAS_NODE]->(part) RETURN part } END AS alone
 FOREACH (part IN alone | DETACH DELETE part)
-RETURN count(*) AS forgotten;
+WITH count(*) AS forgotten, sum(size(alone)) AS deleted
+CALL (deleted) {
+  MATCH (migration:Migration)
+  WHERE deleted > 0 AND migration.files IS NULL
+  SET migration.files = $mark
+}
+RETURN forgotten;

@@ -132,8 +132,9 @@ RETURN namespace.revision AS revision;
 
 // name: beyond-nodes-and-edges
 // What a namespace holds beside the ids, texts, verbs and weights of its nodes and edges: how much, and the first of it.
-// One walk counts the nodes, and one the edges; only of what there is are examples looked for. Parameters: namespace, limit
-// (of the examples).
+// One walk counts what nodes have, and one what edges have; examples of these are looked for only where there are any. Facts,
+// aliases, times of expiry and conversations are counted and looked for by themselves. Parameters: namespace, limit (of the
+// examples).
 CYPHER 25
 CALL () {
   MATCH (node:Node {namespace: $namespace})
@@ -201,7 +202,7 @@ CALL (nodes, edges) {
            CALL () {
              MATCH (node:Node {namespace: $namespace})
              USING INDEX SEEK node:Node(namespace, id)
-             WHERE node.id IS NOT NULL AND any(label IN labels(node) WHERE label IN ['Statement', 'Rule', 'Value'])
+             WHERE node.id IS NOT NULL AND (node:Statement OR node:Rule OR node:Value)
              RETURN node.id AS example ORDER BY node.namespace, node.id LIMIT $limit
            }
            RETURN example

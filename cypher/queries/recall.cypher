@@ -83,16 +83,17 @@ RETURN list, 'fulltext' AS source, 'message' AS index
 UNION ALL
 UNWIND $node_searches AS asked
 CALL (asked) {
-  CALL (asked) {
-    WITH asked WHERE asked.options.limit IS NULL
-    CALL db.index.fulltext.queryNodes('node_text', asked.terms, {limit: 20 * $depth}) YIELD node, score
+  WITH asked, 20 * $depth AS best_depth
+  CALL (asked, best_depth) {
+    WITH asked, best_depth WHERE asked.options.limit IS NULL
+    CALL db.index.fulltext.queryNodes('node_text', asked.terms, {limit: best_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
       AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
     WITH node LIMIT $depth
     RETURN count(node) AS fitting
   }
   CALL db.index.fulltext.queryNodes('node_text', asked.terms,
-                                     CASE WHEN fitting = $depth THEN {limit: 20 * $depth} ELSE asked.options END)
+                                     CASE WHEN fitting = $depth THEN {limit: best_depth} ELSE asked.options END)
   YIELD node, score
   WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
     AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END

@@ -95,13 +95,13 @@ def verify_import(reader: BundleReader, unfinished: UnfinishedImport) -> None:
     lines = reader.report.nodes + reader.report.relationships
 
     def work(transaction: NamespaceTransaction) -> None:
-        [row] = transaction.run("bundles/begin-import", program=unfinished.program)
-        if row["stored"] is None or row["stored"] < lines:
+        stored = lock_import(transaction, unfinished.program)
+        if stored is None or stored < lines:
             raise ConflictError(
                 f"another process has finished this import into namespace `{reader.namespace}`, or has dropped it; "
                 "`memorygraph namespaces list` shows whether it is there"
             )
-        if row["stored"] > lines:  # another process has compared it, and may have brought it up to date since
+        if stored > lines:  # another process has compared it, and may have brought it up to date since
             return
         if found.sha256 != reader.report.sha256:
             raise ConflictError(
@@ -113,11 +113,18 @@ def verify_import(reader: BundleReader, unfinished: UnfinishedImport) -> None:
     reader.namespace.write(work)
 
 
+def lock_import(transaction: NamespaceTransaction, program: str) -> int | None:
+    """Lock the namespace until the commit, and return how many lines are stored: None where no import has begun."""
+    [row] = transaction.run("bundles/lock-import", program=program)
+    stored: int | None = row["stored"]
+    return stored
+
+
 def begin_import(transaction: NamespaceTransaction, program: str) -> int:
     """Begin an import, or return how many lines an earlier one has stored."""
-    [row] = transaction.run("bundles/begin-import", program=program)
-    if row["stored"] is not None:
-        return int(row["stored"])
+    stored = lock_import(transaction, program)
+    if stored is not None:
+        return stored
     for kind in KINDS:
         query = "bundles/any-keyless" if kind == KEYLESS else "bundles/any-node"
         values = {} if kind == KEYLESS else {"kind": kind, "after": ""}
@@ -144,8 +151,7 @@ def end_import(transaction: NamespaceTransaction, unfinished: UnfinishedImport) 
 
     Where the checkpoint is gone, it has ended, and others may have written to the namespace since.
     """
-    [row] = transaction.run("bundles/begin-import", program=unfinished.program)
-    if row["stored"] is None:
+    if lock_import(transaction, unfinished.program) is None:
         raise Abandon(None)
     transaction.run("load/forget-checkpoints", programs=[unfinished.program])
     if not unfinished.has_namespace:
@@ -196,11 +202,11 @@ class _Part:
 
     def write(self, transaction: NamespaceTransaction) -> None:
         """Store the batch, and remember it."""
-        [row] = transaction.run("bundles/begin-import", program=self.program)
+        stored = lock_import(transaction, self.program)
         after = self.start + len(self.batch)
-        if row["stored"] == after:
+        if stored == after:
             return
-        if row["stored"] != self.start:
+        if stored != self.start:
             raise ConflictError(
                 f"another process imports into namespace `{transaction.namespace}`, or has dropped it; "
                 "run the import again when it has ended"

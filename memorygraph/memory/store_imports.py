@@ -1,7 +1,7 @@
 """Import of what other memories keep as records: the store of LangGraph, and mem0. Each record becomes an item.
 
 So an item has the times and the key that the record had, and recall finds it. An import is one write, and a second one
-changes nothing.
+changes nothing: an item that is here is replaced only by a later record that says something else.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_json, parse_stored_json
 from memorygraph.memory.items import LANGUAGE, ItemKey, Items, ItemWrites, shelf_of, text_of_value
 from memorygraph.memory.transfer import ForeignFile, explain_validation_error
+from memorygraph.sentences import count_of
 
 MEM0_SHELF = "mem0"
 OWNERS = ("user_id", "agent_id", "run_id")
@@ -39,6 +40,11 @@ class ForeignRecord(BaseModel):
 
     created_at: Moment | None = None
     updated_at: Moment | None = None
+
+    @property
+    def times(self) -> tuple[datetime | None, datetime | None]:
+        """When it was created and updated; what was never updated is as old as its creation."""
+        return self.created_at, self.updated_at or self.created_at
 
     @property
     def address(self) -> ItemKey:
@@ -166,7 +172,7 @@ def find_memories(file: ForeignFile) -> Iterator[tuple[int, Any]]:
 def import_records(
     namespace: Namespace, file: ForeignFile, kind: type[ForeignRecord], values: Iterator[tuple[int, Any]]
 ) -> LoadReport:
-    """Store records as items, those that are new or have changed."""
+    """Store records as items: those that are new, and those that have changed later than the items that are here."""
     writes, problems, count = ItemWrites(), list[Problem](), 0
     left_out: set[str] = set()
     for count, (line, value) in enumerate(values, start=1):
@@ -175,7 +181,7 @@ def import_records(
             if record.address in writes.puts:
                 file.warnings.append(file.problem(line, f"record {count} replaces one before it", "merged"))
             left_out |= record.left_out
-            writes.put(record.address, record.kept, record.text, times=(record.created_at, record.updated_at))
+            writes.put(record.address, record.kept, record.text, times=record.times)
         except ValidationError as error:
             problems.append(file.problem(line, f"record {count}: {explain_validation_error(error)}", "invalid-value"))
         except (MemoryGraphError, TypeError, ValueError) as error:
@@ -187,11 +193,22 @@ def import_records(
     if left_out:
         file.leave_out(f"these fields were left out: {', '.join(sorted(left_out))}")
     items = Items(namespace)
-    for address, item in items.get(writes.puts).items():
-        given = parse_stored_json(writes.puts[address]["set"]["value"])
-        # In Python 1 is equal to true and to 1.0, and as a text it is not.
-        if json.dumps(item.value, sort_keys=True) == json.dumps(given, sort_keys=True):
-            del writes.puts[address]
+    if earlier := drop_earlier(writes, items):
+        file.leave_out(f"left out: {count_of(earlier, 'record')}; an item that is here is replaced by a later one only")
     report = items.write(writes, file=file.file) if writes else None
     report = report or LoadReport(file.file, LANGUAGE, count, namespace=namespace.name)
     return replace(report, statements=count, warnings=tuple(file.warnings[:MAX_PROBLEMS]))
+
+
+def drop_earlier(writes: ItemWrites, items: Items) -> int:
+    """Drop writes that change nothing, or are not later than the item that is here; return how many are the latter."""
+    earlier = 0
+    for address, item in items.get(writes.puts).items():
+        row = writes.puts[address]
+        given = parse_stored_json(row["set"]["value"])
+        # In Python 1 is equal to true and to 1.0, and as a text it is not.
+        is_equal = json.dumps(item.value, sort_keys=True) == json.dumps(given, sort_keys=True)
+        if is_equal or row["updated_at"] is None or row["updated_at"] <= item.updated_at:
+            del writes.puts[address]
+            earlier += not is_equal
+    return earlier

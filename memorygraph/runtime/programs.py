@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from memorygraph.errors import NotFoundError, ScriptError
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction
 from memorygraph.graph.writes import run_counted
 from memorygraph.languages import LANGUAGES, Script, agentscript, convo, parse
 from memorygraph.query import Query
@@ -86,7 +86,7 @@ def forget_program(namespace: Namespace, name: str) -> None:
 
     def forget(transaction: NamespaceTransaction) -> None:
         nonlocal forgotten
-        [row] = transaction.run("programs/forget-program", name=name)
+        [row] = transaction.run("programs/forget-program", name=name, mark=UNCOMPACTED)
         forgotten += row["forgotten"]  # also by an attempt whose acknowledgement was lost
 
     namespace.write(forget)

@@ -19,6 +19,7 @@ _OF_NO_NAMESPACE = {
     "read/namespaces",
     "schema/applied-migrations",
     "namespaces/keep-mark",
+    "programs/forget-program",
     "entities/neo4j-memory-entities",
     "entities/neo4j-memory-relations",
     "graphiti/entities",

@@ -32,6 +32,7 @@ from memorygraph.memory.values import Entity
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.convo.journal import Journal
+from memorygraph.runtime.programs import forget_program
 from tests.cli.test_commands import document, memorygraph
 from tests.conftest import EXAMPLES
 from tests.messages.test_recorder import call_of
@@ -238,6 +239,16 @@ def test_a_drop_keeps_the_mark_that_something_was_forgotten_for_the_next_backup(
     with suppress(SystemExit):
         graph.forget("a")
     assert marks_after(graph, drop) > 0
+
+
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_program_that_is_forgotten_leaves_the_mark_for_the_next_backup_where_no_run_keeps_it(
+    graph: MemoryGraph, *, runs: bool
+) -> None:
+    graph.load(CONVO, "convo", file="steps.convo")
+    if runs:
+        graph.run(graph.program("steps"))
+    assert (marks_after(graph, lambda namespace: forget_program(namespace, "steps")) > 0) != runs
 
 
 def test_drop_says_before_and_after_what_goes(environment: str) -> None:

@@ -13,7 +13,7 @@ from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError, ScriptErro
 from memorygraph.integrations.langgraph import MemoryGraphStore
 from memorygraph.library import CYPHER
 from memorygraph.memory.imports import FORMATS
-from memorygraph.memory.items import ItemKey
+from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.memory.values import Relation
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -67,10 +67,51 @@ def test_the_items_of_a_store_are_those_of_our_store(graph: MemoryGraph) -> None
         assert item.dict() == {name: value for name, value in given.items() if name != "score"}
 
 
+T0 = "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("times", "value", "ttl"),
+    [
+        ({"updated_at": T0}, "changed here", 60.0),
+        ({}, "changed here", 60.0),
+        ({"updated_at": "2999-01-01T00:00:00Z"}, "of the file", None),
+    ],
+)
+def test_an_item_that_was_changed_here_stays_with_its_expiry_unless_the_record_of_a_file_is_later(
+    graph: MemoryGraph, tmp_path: Path, times: dict[str, str], value: str, ttl: float | None
+) -> None:
+    given = {"namespace": ["a"], "key": "k", "value": {"says": "at first"}, "created_at": T0, "updated_at": T0}
+    later = {"namespace": ["a"], "key": "k", "value": {"says": "of the file"}, **times}
+    file, address = tmp_path / "items.jsonl", ItemKey("a.", "k")
+    file.write_text(json.dumps(given))
+    graph.import_memory(file, "langgraph-store")
+    changed = ItemWrites()
+    changed.put(address, {"says": "changed here"}, "changed here", ttl=60)
+    graph.items.write(changed)
+    file.write_text(json.dumps(later))
+    report = graph.import_memory(file, "langgraph-store")
+    [item] = graph.items.get([address]).values()
+    assert (item.value, item.ttl) == ({"says": value}, ttl)
+    assert [warning.code for warning in report.warnings] == ([] if ttl is None else ["left-out"])
+
+
+def test_a_memory_that_was_never_updated_is_as_old_as_its_creation(graph: MemoryGraph, tmp_path: Path) -> None:
+    memory = {"id": "1", "memory": "tea", "created_at": T0, "updated_at": None}
+    file, address = tmp_path / "memories.json", ItemKey("mem0.", "1")
+    for changed in ({}, {"memory": "green tea", "updated_at": "2026-01-01T00:00:01Z"}):
+        file.write_text(json.dumps({**memory, **changed}))
+        graph.import_memory(file, "mem0")
+        [item] = graph.items.get([address]).values()
+        assert item.value["memory"] == {**memory, **changed}["memory"]
+        assert item.updated_at == datetime.fromisoformat(changed.get("updated_at", T0))
+
+
 def test_an_item_whose_number_became_a_truth_value_has_changed(graph: MemoryGraph, tmp_path: Path) -> None:
-    given = {"namespace": ["a"], "key": "k", "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
-    for value, stored in ((1, True), (1, False), (True, True), (1.0, True)):
-        (tmp_path / "items.jsonl").write_text(json.dumps({**given, "value": {"n": value}}))
+    given = {"namespace": ["a"], "key": "k", "created_at": T0}
+    for second, (value, stored) in enumerate(((1, True), (1, False), (True, True), (1.0, True))):
+        record = {**given, "updated_at": f"2026-01-01T00:00:0{second}Z", "value": {"n": value}}
+        (tmp_path / "items.jsonl").write_text(json.dumps(record))
         assert bool(graph.import_memory(tmp_path / "items.jsonl", "langgraph-store").revision) == stored
         item = MemoryGraphStore(graph).get(("a",), "k")
         assert item is not None

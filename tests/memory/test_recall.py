@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PureWindowsPath
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph import MemoryGraph, MemoryGraphError
+from memorygraph import MemoryGraph, MemoryGraphError, Provenance
 from memorygraph.budget import Budget
 from memorygraph.context.labels import reads_as_label
 from memorygraph.context.tokens import count_tokens
@@ -221,6 +221,9 @@ def test_words_and_vectors_are_fused(graph: MemoryGraph, embedder: Embedder) -> 
     assert found[2].score == pytest.approx(1 / (RANK_CONSTANT + 2))
 
 
+MARKED = "MATCH (n:Node|Message|Passage {namespace: $namespace}) WHERE n.vector_due IS NOT NULL RETURN n"
+
+
 def test_whatever_is_stored_after_a_look_through_all_texts_is_marked_until_it_has_its_vector(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,10 +256,51 @@ def test_whatever_is_stored_after_a_look_through_all_texts_is_marked_until_it_ha
         assert embed_missing(graph.scope, embedder) > 20
         assert embed_missing(graph.scope, embedder) == 0
     assert embed_all(graph.scope, embedder) == 0
-    marked = "MATCH (n:Node|Message|Passage {namespace: $namespace}) WHERE n.vector_due IS NOT NULL RETURN n"
-    assert graph.query(marked) == []
+    assert graph.query(MARKED) == []
     graph.query("CREATE (:Node {namespace: $namespace, id: 'raw', name: 'raw', data: ''})", write=True)
     assert embed_missing(graph.scope, embedder) == 1
+
+
+def put_hidden_item(graph: MemoryGraph) -> None:
+    """Store an item that no recall finds."""
+    writes = ItemWrites()
+    writes.put(ItemKey("users.", "hidden"), {"n": 1}, None)
+    graph.items.write(writes)
+
+
+def undo_load(graph: MemoryGraph, script: str) -> None:
+    """Load a script, and take it back."""
+    graph.undo(graph.load(script).revision)
+
+
+def forget_talk(graph: MemoryGraph, script: str) -> None:
+    """Load a script that was asked for in a conversation, and forget the conversation."""
+    graph.load(script, provenance=Provenance(conversation="talk"))
+    graph.forget_conversation("talk")
+
+
+WAYS_TO_NO_TEXT: dict[str, Callable[[MemoryGraph], object]] = {
+    "created": lambda graph: graph.load('Node(node_id="n", name="", data="");'),
+    "emptied": lambda graph: graph.load('Node(node_id="full", name="", data="");'),
+    "reverted": lambda graph: undo_load(graph, 'Node(node_id="empty", data="changed");'),
+    "restored": lambda graph: undo_load(graph, 'del(id="empty");'),
+    "exchanged": lambda graph: undo_load(graph, 'del(id="empty"); Node(node_id="empty", name="", data="anew");'),
+    "forgotten": lambda graph: forget_talk(graph, 'Node(node_id="empty", data="of the talk");'),
+    "an item that no recall finds": put_hidden_item,
+    "an empty observation": lambda graph: graph.entities.create(
+        [Entity(name="Ada", entity_type="person", observations=[""])]
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_NO_TEXT)
+def test_what_has_no_text_is_never_marked_as_being_without_a_vector(graph: MemoryGraph, way: str) -> None:
+    embedder = PointingEmbedder()
+    graph.load('Node(node_id="full", name="F", data="f"); Node(node_id="empty", name="", data="");')
+    assert embed_missing(graph.scope, embedder) == 1
+    WAYS_TO_NO_TEXT[way](graph)
+    embed_missing(graph.scope, embedder)
+    assert graph.query(MARKED) == []
 
 
 def test_names_and_texts_that_raw_cypher_made_of_other_types_have_vectors_too(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from memorygraph.budget import MAX_COUNT, Budget
+from memorygraph.budget import COUNT_LIMIT, Budget
 from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.names import CONFIGS, KEYWORDS, KINDS, Binding, Known, Scope, capability
@@ -319,9 +319,9 @@ class BodyChecks:
             hint = suggestion(key, OPTIONS) or f"; there are {_listed(OPTIONS)}"
             self._add("unknown-generate-option", name, f"`generate` has no option `{key}`{hint}")
         elif key == "attempts" and not (
-            isinstance(value, syntax.NumberLiteral) and value.text.isdecimal() and 1 <= value.value < MAX_COUNT
+            isinstance(value, syntax.NumberLiteral) and value.text.isdecimal() and 1 <= value.value < COUNT_LIMIT
         ):
-            message = "attempts is a whole number, at least 1 and below 10^15: attempts: 3"
+            message = f"attempts is a whole number, at least 1 and below {COUNT_LIMIT:,}: attempts: 3"
             self._add("invalid-generate-attempts", value.span, message)
         elif key == "debug" and not isinstance(value, syntax.Boolean):
             self._add("invalid-generate-debug", value.span, "debug is true or false: debug: true")
