@@ -300,9 +300,8 @@ class OpenAIModel:
         headers: Any = None
         if self._configured_by != CONFIGURED_BY:
             # The client would add the headers that the environment has for OpenAI's own endpoint.
-            lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-            named = {line.partition(":")[0].strip() for line in lines if ":" in line}
-            foreign = {"OpenAI-Organization", "OpenAI-Project"} | {n for n in named if n.lower() != "authorization"}
+            named = {name for name, _ in custom_headers() if name.lower() != "authorization"}
+            foreign = {"OpenAI-Organization", "OpenAI-Project"} | named
             headers = {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
         else:
             check_headers()
@@ -474,12 +473,18 @@ def check_key(api_key: str | None, name: str) -> str | None:
     return api_key
 
 
-def check_headers() -> None:
-    """Refuse headers of the environment that cannot be sent: the client's own error would name no variable."""
+def custom_headers() -> Iterator[tuple[str, str]]:
+    """The names and values of the headers in OPENAI_CUSTOM_HEADERS, which the client adds to each request."""
     for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"):
         name, colon, value = line.partition(":")
-        sendable = value.isascii() and value.strip().replace("\t", " ").isprintable()
-        if colon and not (sendable and HEADER_NAME.fullmatch(name.strip())):
+        if colon:
+            yield name.strip(), value.strip()
+
+
+def check_headers() -> None:
+    """Refuse headers of the environment that cannot be sent: the client's own error would name no variable."""
+    for name, value in custom_headers():
+        if not (value.isascii() and value.replace("\t", " ").isprintable() and HEADER_NAME.fullmatch(name)):
             raise ModelError(
                 "OPENAI_CUSTOM_HEADERS has a line that cannot be a header: expected `NAME: VALUE` in ASCII"
             )
