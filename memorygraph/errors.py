@@ -110,7 +110,10 @@ def display_width(text: str) -> int:
     >>> display_width("né"), display_width("ne\u0301"), display_width("日本")
     (2, 2, 4)
     """
-    drawn = [char for char in text if unicodedata.category(char) not in {"Mn", "Me"}]  # marks stand over what is before
+    # Marks stand over what is before them, and the later letters of a Korean syllable within it.
+    drawn = [
+        char for char in text if unicodedata.category(char) not in {"Mn", "Me"} and not "\u1160" <= char <= "\u11ff"
+    ]
     return len(drawn) + sum(unicodedata.east_asian_width(char) in {"W", "F"} for char in drawn)
 
 

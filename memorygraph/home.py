@@ -29,14 +29,15 @@ def default_home() -> Path:
     """Return the folder that MEMORYGRAPH_HOME names, else the platform's folder for user data.
 
     Raises:
-        ConnectionError: it is a link that leads back to itself.
+        ConnectionError: it cannot be resolved: a link leads back to itself (from Python 3.13 on the first use of the
+            home says that), or it is relative to a folder that was deleted.
     """
     if named := os.environ.get("MEMORYGRAPH_HOME"):
         try:
             return expand_user(named).resolve()
         except (OSError, RuntimeError) as error:  # the latter up to Python 3.12
             raise ConnectionError(
-                f"MEMORYGRAPH_HOME names {named}, a link that leads back to itself: name a folder of your own with it"
+                f"MEMORYGRAPH_HOME names {named}, which cannot be resolved: {error}; name a folder of your own with it"
             ) from error
     import platformdirs
 

@@ -24,6 +24,7 @@ def shown(line: str, marked: str) -> str:
         ("😀 = b", "b", "     ^"),
         ("e\u0301 = b", "b", "    ^"),
         ("❤\ufe0f = b", "b", "    ^"),
+        ("\u1100\u1161\u11a8\u1102\u1161 = b", "b", "       ^"),  # 각나, as macOS names files
         ("a = e\u0301e\u0301", "e\u0301e\u0301", "    ^^"),
         ("a = \u0301", "\u0301", "    ^"),
         ("日" * MAX_SHOWN_LINE + "b", "b", "  " * (MAX_SHOWN_LINE // 2) + "^"),

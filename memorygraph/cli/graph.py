@@ -7,6 +7,7 @@ import shlex
 import sys
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_ids, complete_namespaces
 from memorygraph.cli.forgetting import report_expired
 from memorygraph.cli.settings import Settings, report_from_graph
-from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, STORED_STAYS, explaining_stop
+from memorygraph.cli.stopping import AGAIN, NOTHING_DONE, NOTHING_PRINTED, STORED_STAYS, explaining_stop
 from memorygraph.context.labels import one_line
 from memorygraph.errors import NotFoundError
 from memorygraph.home import namespace_option
@@ -221,14 +222,7 @@ def export_command(
         raise click.UsageError("--output goes with --format bundle; the other formats are printed")
     if output.wants_json() and path is None:
         raise click.UsageError("--json prints the report of --output; an export is printed as it is")
-    left_out: Losses | None = None
-
-    def explain(_: KeyboardInterrupt) -> str:
-        whole = "all of it is printed" if path is None else f"{path} is written"
-        return NOTHING_PRINTED if left_out is None else whole
-
-    with explaining_stop(explain), ctx.obj.connect() as graph:
-        left_out = _print_export(graph, form, moment) if path is None else _write_bundle(graph, path)
+    left_out = _print_export(ctx.obj, form, moment) if path is None else _write_bundle(ctx.obj, path)
     if left_out:
         more = "" if form == "bundle" else "; --format bundle has all of a namespace"
         output.say(f"not in this export{more}:")
@@ -237,26 +231,37 @@ def export_command(
         ctx.exit(1 if strict else 0)
 
 
-def _print_export(graph: MemoryGraph, form: str, moment: int | datetime | None) -> Losses:
-    output.print_in_utf_8()
-    reading = output.progress_bar("reading the graph")  # the last to come and first to go, before the file is printed
-    with output.whole_output() as file, reading as bar:
-        if moment is None:
-            _expect_elements(graph, bar)
-        file.listener = bar.at
-        if output.is_piped() and form != "bundle":  # which is a backup: all of it or nothing
-            file.first_at_once = bar.stop
-        return (graph if moment is None else as_of(graph, moment)).export_to(file, form)
+def _print_export(settings: Settings, form: str, moment: int | datetime | None) -> Losses:
+    printed = False
+    with (
+        explaining_stop(lambda _: "all of it is printed" if printed else NOTHING_PRINTED),
+        settings.connect() as graph,
+    ):
+        output.print_in_utf_8()
+        # The bar is the last to come and the first to go, before the file is printed.
+        reading = output.progress_bar("reading the graph")
+        with output.whole_output() as file, reading as bar:
+            if moment is None:
+                _expect_elements(graph, bar)
+            file.listener = bar.at
+            if output.is_piped() and form != "bundle":  # which is a backup: all of it or nothing
+                file.first_at_once = bar.stop
+            left_out = (graph if moment is None else as_of(graph, moment)).export_to(file, form)
+        printed = True
+    return left_out
 
 
-def _write_bundle(graph: MemoryGraph, path: str) -> Losses:
+def _write_bundle(settings: Settings, path: str) -> Losses:
     report: BundleReport | None = None
 
     def explain(_: KeyboardInterrupt) -> str:
-        read = f"what was read by then is in {path}.partial; {AGAIN} to go on"
-        return read if report is None else f"{path} is written"
+        if report is not None:
+            return f"{path} is written"
+        if not Path(partial := f"{path}.partial").exists():
+            return NOTHING_DONE
+        return f"what was read by then is in {partial}; {AGAIN} to go on"
 
-    with explaining_stop(explain):
+    with explaining_stop(explain), settings.connect() as graph:
         with output.progress_bar("reading the graph") as bar:
             _expect_elements(graph, bar)
             report = graph.export_bundle(path, progress=bar.advance)
@@ -264,7 +269,7 @@ def _write_bundle(graph: MemoryGraph, path: str) -> Losses:
         again = f"; begun again: {report.began_again}" if report.began_again else ""
         message = f"exported {report.nodes} nodes, {report.relationships} relationships to {path}{resumed}{again}"
         output.print_done({**report.as_dict(), "errors": []}, message)
-        return report.left_out
+    return report.left_out
 
 
 def _expect_elements(graph: MemoryGraph, bar: output.Bar) -> None:

@@ -57,7 +57,7 @@ class Depths(click.ParamType[tuple[int, ...]]):
     "--at",
     type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
     metavar="TIME",
-    help="When it is asked, for words like yesterday.",
+    help="When it is asked, for words like yesterday: a day, or a time, of UTC.",
 )
 @click.option("--no-steps", is_flag=True, help="Only what fits by itself, not what stands beside it.")
 @click.option("--no-roles", is_flag=True, help="What an assistant said counts as much as what the user said.")

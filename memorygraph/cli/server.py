@@ -126,8 +126,8 @@ def doctor_command(context: click.Context, *, graph: bool, fix: bool) -> None:
     Ends with exit code 3 when something keeps Neo4j from running, and with 4 when only the model endpoint fails. What
     it prints holds no secret, and is good to have in a report of a problem.
 
-    With --graph it examines what is stored, in all namespaces or in that of -n, for what raw Cypher or earlier versions
-    have broken, says how each is mended, and ends with exit code 1 if there is any.
+    With --graph it examines what is stored, in all namespaces or in that of -n or MEMORYGRAPH_NAMESPACE, for what raw
+    Cypher or earlier versions have broken, says how each is mended, and ends with exit code 1 if there is any.
     """
     if fix and not graph:
         raise click.UsageError("--fix goes with --graph")

@@ -109,8 +109,8 @@ class TraceOutput:
             output.say_error(unwritten)
 
     def write(self) -> MemoryGraphError | None:
-        """Write the file, and return why it could not be written."""
-        if self._opened:
+        """Write the file, and return why it could not be written; one that was written before stays as it is."""
+        if self._opened and not self._opened.closed:
             try:
                 with self._explaining(), self._opened as file:
                     file.write(output.to_json(self._events, indent=2) + "\n")

@@ -61,8 +61,8 @@ CONFIGURED_BY = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
 
 FOLDER_HINT = "; where MEMORYGRAPH_EMBEDDING_MODEL is to be a folder, a folder begins with `/`, `./`, `../` or `~`"
 
-# What each error of the client means, and what to do; `key` and `url` name where those come from. The most specific
-# class of an error decides; a test compares this table with the client's tree.
+# What each error of the client means, and what to do; `key` and `url` name where those come from, and `more_time` says
+# how to allow more. The most specific class of an error decides; a test compares this table with the client's tree.
 MEANINGS = {
     "AuthenticationError": "the model endpoint refused the API key: check {key}",
     "PermissionDeniedError": "the API key may not use this model: check MEMORYGRAPH_MODEL and the key's rights",
@@ -73,7 +73,7 @@ MEANINGS = {
     "RateLimitError": "the model endpoint's rate limit or quota is exhausted: wait, or check the account",
     "InternalServerError": "the model endpoint failed; try again later",
     "APIStatusError": "the model endpoint refused the request",
-    "APITimeoutError": f"the model endpoint did not answer in time: try again, or raise {TIMEOUT_VARIABLE}",
+    "APITimeoutError": "the model endpoint did not answer in time: try again, or {more_time}",
     "APIConnectionError": "the model endpoint cannot be reached: is it running, and is {url} right?",
     "APIResponseValidationError": "the model endpoint's answer is not in the OpenAI format; does its URL end in /v1?",
     REDIRECT: "the model endpoint redirects to another address, and no redirect is followed: check {url}",
@@ -107,9 +107,10 @@ class OpenAIModel:
     What is not given comes from MEMORYGRAPH_MODEL, MEMORYGRAPH_EMBEDDING_MODEL, OPENAI_BASE_URL and OPENAI_API_KEY;
     an endpoint with a URL of its own needs no key. An empty `api_key` sends none, also where the environment has one.
     `timeout` is in seconds and for each attempt, of which there are 1 + `retries`; by default it is that of
-    AGENTSCRIPT_LLM_TIMEOUT_MS, or two minutes. `configured_by` names where the key
-    and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_* is sent. With `pinned` the name
-    of a host without TLS leads where it led when it was first looked up there. Its errors are `ModelError`.
+    AGENTSCRIPT_LLM_TIMEOUT_MS, or two minutes. `timeout_from` names the variable that a given `timeout` came from, and
+    `configured_by` where the key and the URL come from, for messages; where that is not OPENAI_*, nothing of OPENAI_*
+    is sent. With `pinned` the name of a host without TLS leads where it led when it was first looked up there. Its
+    errors are `ModelError`.
 
     >>> from memorygraph.scripted.scripted_model import ScriptedModel
     >>> with ScriptedModel(["Paris"]) as server, OpenAIModel("any", server.base_url, api_key="") as model:
@@ -125,6 +126,7 @@ class OpenAIModel:
         *,
         embedding_name: str | None = None,
         timeout: float | None = None,
+        timeout_from: str | None = None,
         retries: int = RETRIES,
         configured_by: tuple[str, str] = CONFIGURED_BY,
         pinned: PinnedAddresses | None = None,
@@ -135,6 +137,7 @@ class OpenAIModel:
         key = os.environ.get("OPENAI_API_KEY") if api_key is None else api_key
         self._api_key = check_key(key, configured_by[0])
         self._timeout = read_timeout(TIMEOUT_S) if timeout is None else timeout
+        self._timeout_from = TIMEOUT_VARIABLE if timeout is None else timeout_from
         self._retries = retries
         self._configured_by = configured_by
         self._pinned = pinned
@@ -175,7 +178,7 @@ class OpenAIModel:
         """Return the model's answer to a conversation; a `ModelError` says that there is none."""
         request = self._request(messages, **options)
         started = time.perf_counter()
-        with self._translated():
+        with self._translated(options.get("timeout")):
             raw = self._connect().chat.completions.with_raw_response.create(**request)
             document = read_document(raw.content)
         return read_completion(document, time.perf_counter() - started, request["extra_body"])
@@ -189,13 +192,13 @@ class OpenAIModel:
 
         request = self._request(messages, **options)
         started = time.perf_counter()
-        with self._translated():
+        with self._translated(options.get("timeout")):
             chunks = self._connect().chat.completions.create(
                 stream=True, stream_options={"include_usage": True}, **request
             )
 
         def documents() -> Iterator[dict[str, Any]]:
-            with self._translated():
+            with self._translated(options.get("timeout")):
                 for chunk in chunks:
                     if not isinstance(chunk, openai.BaseModel):  # the client hands on whatever JSON an event has
                         raise ModelError("the model endpoint's stream has an event that is not an object")
@@ -242,7 +245,7 @@ class OpenAIModel:
     def offered(self, seconds: float) -> list[str] | None:
         """List the models that the endpoint offers; None where it answers, and keeps no such list."""
         try:  # every endpoint answers this request, and it costs nothing
-            with self._translated():
+            with self._translated(seconds):
                 client = self._connect().with_options(timeout=seconds, max_retries=0)
                 return list(read_models(client.models.with_raw_response.list().content))
         except ModelError as error:
@@ -297,9 +300,8 @@ class OpenAIModel:
         headers: Any = None
         if self._configured_by != CONFIGURED_BY:
             # The client would add the headers that the environment has for OpenAI's own endpoint.
-            lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
-            named = {line.partition(":")[0].strip() for line in lines if ":" in line}
-            foreign = {"OpenAI-Organization", "OpenAI-Project"} | {n for n in named if n.lower() != "authorization"}
+            named = {name for name, _ in custom_headers() if name.lower() != "authorization"}
+            foreign = {"OpenAI-Organization", "OpenAI-Project"} | named
             headers = {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
         else:
             check_headers()
@@ -335,7 +337,8 @@ class OpenAIModel:
             return self._client
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self, timeout: float | None = None) -> Iterator[None]:
+        """Raise the errors of the client as `ModelError`; `timeout` is that of a request with one of its own."""
         import openai
 
         try:
@@ -344,7 +347,9 @@ class OpenAIModel:
             # An endpoint can repeat the key, and a traceback shows each cause.
             shown = "".join(traceback.format_exception(error))
             leaks = without_key(shown, self._api_key) != shown
-            raise translate_model_error(error, self._api_key, self._configured_by) from (None if leaks else error)
+            variable = None if timeout else self._timeout_from
+            translated = translate_model_error(error, self._api_key, self._configured_by, variable)
+            raise translated from (None if leaks else error)
         except ModelError as error:
             raise ModelError(without_key(str(error), self._api_key), error.brief, error.status) from error.__cause__
         except (json.JSONDecodeError, RecursionError) as error:  # an event of a stream
@@ -468,12 +473,18 @@ def check_key(api_key: str | None, name: str) -> str | None:
     return api_key
 
 
-def check_headers() -> None:
-    """Refuse headers of the environment that cannot be sent: the client's own error would name no variable."""
+def custom_headers() -> Iterator[tuple[str, str]]:
+    """The names and values of the headers in OPENAI_CUSTOM_HEADERS, which the client adds to each request."""
     for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n"):
         name, colon, value = line.partition(":")
-        sendable = value.isascii() and value.strip().replace("\t", " ").isprintable()
-        if colon and not (sendable and HEADER_NAME.fullmatch(name.strip())):
+        if colon:
+            yield name.strip(), value.strip()
+
+
+def check_headers() -> None:
+    """Refuse headers of the environment that cannot be sent: the client's own error would name no variable."""
+    for name, value in custom_headers():
+        if not (value.isascii() and value.replace("\t", " ").isprintable() and HEADER_NAME.fullmatch(name)):
             raise ModelError(
                 "OPENAI_CUSTOM_HEADERS has a line that cannot be a header: expected `NAME: VALUE` in ASCII"
             )
@@ -484,15 +495,21 @@ def check_headers() -> None:
 
 
 def translate_model_error(
-    error: Exception, api_key: str | None = None, configured_by: tuple[str, str] = CONFIGURED_BY
+    error: Exception,
+    api_key: str | None = None,
+    configured_by: tuple[str, str] = CONFIGURED_BY,
+    timeout_from: str | None = None,
 ) -> ModelError:
-    """Return the error of memorygraph that stands for one of the client's, without the API key in its text."""
+    """Return the error of memorygraph that stands for one of the client's, without the API key in its text.
+
+    `timeout_from` is the variable that sets the timeout, if one does.
+    """
     key, url = configured_by
     kinds = [kind.__name__ for kind in type(error).__mro__]
     if getattr(error, "status_code", None) in REDIRECTS:
         kinds.insert(0, REDIRECT)
     meaning = next((MEANINGS[name] for name in kinds if name in MEANINGS), "the model endpoint failed")
-    brief = meaning.format(key=key, url=url)
+    brief = meaning.format(key=key, url=url, more_time=f"raise {timeout_from}" if timeout_from else "allow more time")
     detail = error_text(getattr(error, "body", None) or str(error) or type(error).__name__)
     return ModelError(f"{brief} ({without_key(detail, api_key)})", brief, getattr(error, "status_code", None))
 

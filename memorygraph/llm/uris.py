@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.llm.addresses import PinnedAddresses
-from memorygraph.llm.model import OpenAIModel, read_timeout
+from memorygraph.llm.model import TIMEOUT_VARIABLE, OpenAIModel, read_timeout
 
 URI_TIMEOUT_S = 30.0
 URI_FORMS = "openai://model, anthropic://model or ollama://host:port/model"
@@ -77,6 +77,7 @@ def model_of(
         url,
         key,
         timeout=read_timeout(URI_TIMEOUT_S, environ),
+        timeout_from=TIMEOUT_VARIABLE,
         retries=0,
         configured_by=names,
         pinned=(addresses or PinnedAddresses()) if named.provider == "ollama" else None,

@@ -93,12 +93,8 @@ class Listeners:
     """Clients that listen for changes by a request that stays open, which version 1 does not have."""
 
     def __init__(self) -> None:
-        if IS_VERSION_1:
-            return
-        from mcp.server.subscriptions import InMemorySubscriptionBus
-
         # Each listener has a bus of its own, so that it is told of its own resources alone.
-        self._uris: dict[str, dict[InMemorySubscriptionBus, list[str]]] = defaultdict(dict)
+        self._uris: dict[str, dict[Any, list[str]]] = defaultdict(dict)
 
     async def listen(self, namespace: str, ctx: Any, params: Any, choose: Callable[[list[str]], list[str]]) -> Any:
         """Tell the client of each change of a namespace, as long as its request is open.
@@ -120,11 +116,12 @@ class Listeners:
 
     async def changed(self, namespace: str) -> None:
         """Tell those that listen to a namespace that their resources may have changed."""
-        if IS_VERSION_1:
+        listeners = self._uris.get(namespace)
+        if not listeners:
             return
         from mcp.server.subscriptions import ResourceUpdated
 
-        for bus, uris in list(self._uris[namespace].items()):
+        for bus, uris in list(listeners.items()):
             for uri in uris:
                 await bus.publish(ResourceUpdated(uri=uri))
 

@@ -27,8 +27,10 @@ from memorygraph.cli.completion import VARIABLE
 from memorygraph.cli.graph import parameter
 from memorygraph.cli.output import print_table
 from memorygraph.cli.programs import parse_json_argument
+from memorygraph.errors import ConnectionError
 from memorygraph.graph import loads, sizes
 from memorygraph.graph.namespace import NamespaceInfo
+from memorygraph.home import default_home
 from tests.conftest import EXAMPLES, RUN_FOLDER
 from tests.examples import profile
 
@@ -486,6 +488,16 @@ def test_a_home_that_is_a_link_to_itself_is_said(
     finished = memorygraph(*command)
     assert (finished.returncode, "MEMORYGRAPH_HOME" in finished.stderr) == (3, True), finished.stderr
     assert str(home) in finished.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the folder that one is in cannot be deleted there")
+def test_a_home_below_a_deleted_folder_is_not_called_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    monkeypatch.setenv("MEMORYGRAPH_HOME", "home")
+    with pytest.raises(ConnectionError, match=r"MEMORYGRAPH_HOME names home, .*No such file or directory"):
+        default_home()
 
 
 def test_several_files_are_several_reports(tmp_path: Path) -> None:

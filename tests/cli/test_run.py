@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from memorygraph.cli import cli
+from memorygraph.cli.trace import TraceOutput
+from memorygraph.errors import NotFoundError
 from memorygraph.runtime.agentscript.session import Session
 from memorygraph.scripted.replies import Failure, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -115,6 +117,15 @@ def test_a_trace_that_cannot_be_written_is_said_before_the_run(script: str, tmp_
         assert model.requests == []
     assert (finished.returncode, finished.stdout) == (1, "")
     assert "the trace cannot be written" in finished.stderr
+
+
+def test_an_error_after_a_trace_was_written_is_the_one_that_is_raised(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    with pytest.raises(NotFoundError), TraceOutput(str(path), shown=False) as trace:  # noqa: PT012 - one block is meant
+        trace.listen({"kind": "use", "data": {}}, 0)
+        trace.write()
+        raise NotFoundError
+    assert json.loads(path.read_text()) == [{"kind": "use", "data": {}}]
 
 
 def test_a_run_that_does_not_begin_leaves_the_trace_of_another(

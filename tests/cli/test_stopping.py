@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -164,23 +164,34 @@ def test_a_question_that_is_not_answered_with_yes_changes_nothing_and_says_so(
     assert (graph.node("n0").name, len(graph.history("n0"))) == ("Other", 2)
 
 
-def test_export_stopped_by_ctrl_c_before_it_prints_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "nothing was printed, and nothing has changed; run the same command again"),
+        (
+            ("--format", "bundle", "--output", "x"),
+            "nothing was done, and nothing has changed; run the same command again",
+        ),
+    ],
+)
+def test_export_stopped_by_ctrl_c_while_it_connects_says_that_nothing_was_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as silent, ExitStack() as clients:
         monkeypatch.setenv("NEO4J_URI", f"bolt://127.0.0.1:{silent.getsockname()[1]}")
         silent.settimeout(0.01)
-        stopped = stop("export", when=lambda: has_client(silent))
+
+        def has_client() -> bool:
+            """Whether a client has connected, which now waits for an answer."""
+            with suppress(TimeoutError):
+                clients.enter_context(silent.accept()[0])
+                return True
+            return False
+
+        stopped = stop("export", *options, when=has_client)
     assert (stopped.returncode, stopped.stdout) == (130, "")
-    assert "stopped: nothing was printed, and nothing has changed; run the same command again" in stopped.stderr
-
-
-def has_client(silent: socket.socket) -> bool:
-    """Whether somebody has connected, who now waits for an answer."""
-    with suppress(TimeoutError):
-        clients.append(silent.accept()[0])
-    return bool(clients)
-
-
-clients: list[socket.socket] = []
+    assert f"stopped: {said}" in stopped.stderr
 
 
 @pytest.mark.slow

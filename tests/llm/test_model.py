@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import traceback
@@ -263,8 +264,26 @@ def test_the_environment_says_how_long_a_model_may_take(monkeypatch: pytest.Monk
         calls: list[Callable[[], object]] = [lambda: model.complete(HI), lambda: model.embed(["x"])]
         with model:
             for call in calls:
-                with pytest.raises(ModelError, match="did not answer in time"):
+                with pytest.raises(ModelError, match="in time: try again, or raise AGENTSCRIPT_LLM_TIMEOUT_MS"):
                     call()
+
+
+def test_the_variable_of_the_timeout_is_named_only_where_it_counts() -> None:
+    def listen_to(model: OpenAIModel) -> None:
+        with model.stream(HI, timeout=0.2) as stream:
+            list(stream)
+
+    calls: list[Callable[[OpenAIModel], object]] = [
+        lambda model: model.complete(HI, timeout=0.2),
+        listen_to,
+        lambda model: model.offered(0.2),
+    ]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        with OpenAIModel("any", url, api_key="", retries=0) as model:
+            for call in calls:
+                with pytest.raises(ModelError, match="in time: try again, or allow more time"):
+                    call(model)
 
 
 def test_a_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +334,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> No
         (Failure(418, "teapot"), "refused the request"),
         (Failure(429), "rate limit or quota"),
         (Failure(503, body="<h1>Bad gateway</h1>"), "try again later"),
-        (Stall(30), "did not answer in time: try again, or raise AGENTSCRIPT_LLM_TIMEOUT_MS"),
+        (Stall(30), "did not answer in time: try again, or allow more time"),
         (CutStream(), "cannot be reached"),
         (BadJson(), "not JSON"),
         (BadJson("[]"), "not a JSON object"),

@@ -14,7 +14,14 @@ from memorygraph.languages.contextscript.syntax import (
     ContextScriptProgram,
     is_identifier,
 )
-from memorygraph.languages.engine.editing import MAX_LOOK_BACK, EditorCompletion, Occurrence, completions, names_in
+from memorygraph.languages.engine.editing import (
+    MAX_LOOK_BACK,
+    EditorCompletion,
+    Occurrence,
+    completions,
+    last_line,
+    names_in,
+)
 from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.patterns import compile_pattern
 
@@ -89,7 +96,7 @@ def find_cursor(before: str) -> Cursor | None:
 def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[EditorCompletion]:
     """What may be written at an offset: a statement, an argument that is not there yet, an id, or a verb."""
     before = text[max(0, offset - MAX_LOOK_BACK) : offset]
-    if "#" in before.rpartition("\n")[2].rpartition("\r")[2].partition('"')[0]:
+    if "#" in last_line(before).partition('"')[0]:
         return
     cursor = find_cursor(before)
     if cursor is None:

@@ -57,6 +57,15 @@ def names_in(space: str, occurrences: Iterable[Occurrence]) -> list[str]:
     return list(dict.fromkeys(name for _, name in sorted(names)))
 
 
+def last_line(text: str) -> str:
+    r"""The last line of a text, in which the cursor stands; CR, LF and CRLF all end one.
+
+    >>> last_line("a\r\nb\rc")
+    'c'
+    """
+    return text.rpartition("\n")[2].rpartition("\r")[2]
+
+
 def find_word(text: str, word: str, span: Span) -> Span:
     """Find a word in a stretch of a text; all of the stretch where it is not there."""
     found = compile_pattern(rf"(?<![\w-]){re.escape(word)}(?![\w-])").search(text, *span)

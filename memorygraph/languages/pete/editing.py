@@ -12,6 +12,7 @@ from memorygraph.languages.engine.editing import (
     Occurrence,
     completions,
     find_word,
+    last_line,
     names_in,
 )
 from memorygraph.languages.pete import syntax
@@ -96,7 +97,7 @@ def accepts_name(name: str, occurrence: Occurrence) -> bool:
 
 def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Iterator[EditorCompletion]:
     """What may be written at an offset: after `&` or `_` a handle, after `@` a faculty, and else a word."""
-    line = text[max(0, offset - MAX_LOOK_BACK) : offset].rpartition("\n")[2].rpartition("\r")[2]
+    line = last_line(text[max(0, offset - MAX_LOOK_BACK) : offset])
     if _UNWRITABLE.fullmatch(line):
         return
     if re.search(r"(?:&|(?<![A-Za-z0-9])_)[A-Za-z0-9_]*\Z", line):

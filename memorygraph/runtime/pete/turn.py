@@ -201,7 +201,7 @@ class TurnTaker:
 
 
 def shorten_answers(found: Answers, labels: Mapping[str, str]) -> dict[str, Any]:
-    """Make the feedback to a question: its first answers, and the proof of the first.
+    """Make the feedback to a question: its first answers, why there may be others, and the proof of the first.
 
     `labels` are the addresses and names of the nodes in it.
     """
@@ -213,6 +213,8 @@ def shorten_answers(found: Answers, labels: Mapping[str, str]) -> dict[str, Any]
         shown = {"answers": [{name: labels[node] for name, node in answer.bindings.items()} for answer in found.shown]}
     if len(found.answers) > len(found.shown):
         shown["more"] = len(found.answers) - len(found.shown)
+    if not found.complete:
+        shown["incomplete"] = found.reason
     return shown | {"proof": explain_proof(first.proof, labels)}
 
 

@@ -194,6 +194,17 @@ def test_what_nobody_knows_is_said_to_be_unknown(mind: Mind) -> None:
     assert (step.feedback, len(step.warnings)) == ({"answer": "unknown"}, 1)
 
 
+def test_a_question_that_met_a_limit_says_so_beside_its_answers(mind: Mind) -> None:
+    liked = [f'Node(node_id="n{n}", name="N{n}", data="");' for n in range(101)]
+    likes = [
+        f'Edge(edge_id="e{n}", from_node="n0", to_node="n{n}", verb="likes", weight=1.0);' for n in range(len(liked))
+    ]
+    mind.graph.load("\n".join(liked + likes))
+    feedback = mind.thinks("_who likes _what?").step().feedback
+    assert (len(feedback["answers"]), feedback["more"]) == (10, 90)
+    assert feedback["incomplete"] == "there are more than 100 answers"
+
+
 def grown(mind: Mind, *replies: Any) -> Any:
     """A log with two closed contexts that do not fit 600 characters together."""
     body = "".join(f"\n    // thought {n} of many that were had" for n in range(12))
