@@ -212,15 +212,20 @@ def test_the_past_is_read_whole_while_it_is_being_made(graph: MemoryGraph, monke
             graph.load("".join(f'Node(node_id="n{i:02}", name="new {number}");' for i in range(number % 3, 60, 3)))
             graph.load(f'del(id="n{number % 60:02}"); Node(node_id="n{number % 60:02}", name="again", data="");')
 
-    writer = threading.Thread(target=change)
+    def newest() -> int:
+        return graph.revisions(1)[0].revision
+
+    reads, writer = 0, threading.Thread(target=change)
     writer.start()
     try:
-        for _ in range(10):
+        while writer.is_alive() and (reads < 10 or newest() < 6):
+            reads += 1
             nodes = list(graph.at(1).nodes())
             assert [(node.id, node.name) for node in nodes] == [(f"n{i:02}", "old") for i in range(60)]
     finally:
         stop.set()
         writer.join()
+    assert newest() >= 6
 
 
 def test_what_is_read_while_a_load_commits_is_what_it_was_before(graph: MemoryGraph) -> None:

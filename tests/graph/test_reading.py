@@ -24,6 +24,7 @@ from memorygraph.memory.values import Entity, Relation
 from tests.conftest import EXAMPLES
 from tests.examples import examples
 from tests.graph.measuring import peak_memory
+from tests.shared_neo4j import new_namespace
 
 HARD_SEARCHES = [
     "C++", "a/b", "/b x", "foo AND", "AND", "NOT", "OR OR", '"', "'", "(", ")", "[", "{", "\\", "^2", "~", "*", "?",
@@ -35,7 +36,7 @@ HARD_SEARCHES = [
 @pytest.fixture(scope="module")
 def apollo(connection: Connection) -> Iterator[MemoryGraph]:
     """The example program, loaded once."""
-    graph = MemoryGraph(connection, "test-apollo")
+    graph = MemoryGraph(connection, new_namespace())
     graph.load((EXAMPLES / "apollo11.ctx").read_text("utf-8"))
     graph.load('Node(node_id="cpp", name="C++", data="a language");Node(node_id="jp", name="日本語", data="言語");')
     yield graph

@@ -43,11 +43,9 @@ leaves: st.SearchStrategy[Any] = st.one_of(
     st.builds(syntax.Reference, paths),
 )
 
-
-marks = tuples(st.builds(syntax.Tag, names.filter(lambda name: len(name) > 1), st.none() | words), 1)
-
-
-marks = st.sampled_from([(), (syntax.Tag("shared"),), (syntax.Tag("on", "user"),)])
+marks = st.sampled_from([(), (syntax.Tag("shared"),), (syntax.Tag("on", "user"),)]) | tuples(
+    st.builds(syntax.Tag, names.filter(lambda name: len(name) > 1), st.none() | words), 1
+)
 pipes = st.builds(syntax.Pipe, st.lists(leaves, min_size=2, max_size=3).map(tuple))
 
 

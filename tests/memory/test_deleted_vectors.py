@@ -14,6 +14,8 @@ from tests.memory.test_filters import embedder
 
 __all__ = ["embedder"]  # pytest finds the fixture by its name
 
+pytestmark = pytest.mark.usefixtures("whole_vectors")
+
 WAYS: dict[str, Callable[[MemoryGraph], object]] = {
     "statement": lambda graph: graph.load('del(id="Ada");'),
     "client": lambda graph: graph.delete("Ada"),
@@ -21,10 +23,6 @@ WAYS: dict[str, Callable[[MemoryGraph], object]] = {
     "undo": lambda graph: graph.undo(1),
     "forgetting": lambda graph: graph.forget("Ada"),
 }
-
-
-# The deletions of one namespace let the vectors of the next fail in Neo4j: a recall goes on by words, and says so.
-pytestmark = pytest.mark.filterwarnings("ignore::memorygraph.memory.recall.VectorWarning")
 
 
 def sources(graph: MemoryGraph, embedder: Embedder) -> set[str]:

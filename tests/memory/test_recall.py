@@ -21,6 +21,7 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import ModelError
 from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.namespace import Namespace
 from memorygraph.library import CYPHER
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import vectors
@@ -35,6 +36,7 @@ from memorygraph.memory.recall import (
     RANK_CONSTANT,
     Recalled,
     RecallHit,
+    VectorWarning,
     heaviest_verb,
     recall_hits,
     recall_query,
@@ -58,6 +60,8 @@ from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import examples
 from tests.memory.recalling import learn, say
 from tests.shared_neo4j import new_namespace
+
+pytestmark = pytest.mark.usefixtures("whole_vectors")
 
 ALL = 1_000
 TALK = [
@@ -332,6 +336,23 @@ def test_a_vector_of_another_model_is_none(graph: MemoryGraph, embedder: Embedde
         assert other.dimensions == 8
 
 
+def test_a_recall_goes_by_words_alone_where_the_vector_index_fails(
+    graph: MemoryGraph, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(graph, "a", ("Ada", "a violin"))
+    embed_missing(graph.scope, embedder)
+    read = Namespace.read
+
+    def fail_by_vectors(namespace: Namespace, query: Any, **options: Any) -> Any:
+        if isinstance(query, Query) and query.parameters.get("vectors"):
+            raise MemoryGraphError("Neo4j failed (Index 33554431 out of bounds for length 1)")
+        return read(namespace, query, **options)
+
+    monkeypatch.setattr(Namespace, "read", fail_by_vectors)
+    with pytest.warns(VectorWarning, match="by words alone"):
+        assert sources(ask(graph, "violin", embedder=embedder)) == {"a violin": "fulltext"}
+
+
 def test_namespaces_are_walls_for_words_and_vectors_and_steps(
     graph: MemoryGraph, connection: Connection, embedder: Embedder
 ) -> None:
@@ -391,9 +412,10 @@ def test_one_recall_is_one_query(graph: MemoryGraph, embedder: Embedder, monkeyp
     read = Connection.read
 
     def counted(connection: Connection, query: Query, **options: Any) -> list[dict[str, Any]]:
+        rows = read(connection, query, **options)
         if query.text != looked_for_expired:  # which is asked once a second
             asked.append(query)
-        return read(connection, query, **options)
+        return rows
 
     monkeypatch.setattr(Connection, "read", counted)
     monkeypatch.setattr(Connection, "write", None)

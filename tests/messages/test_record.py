@@ -30,6 +30,7 @@ from memorygraph.messages.training import TrainingData, training_data
 from memorygraph.scripted.replies import CutStream, Failure, Replies, Reply, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import mostly_slow
+from tests.messages.conftest import hold_records
 from tests.messages.fine_tuning_rules import faults_of_lines
 
 KEY = "sk-canary-7f3a9c"
@@ -543,14 +544,19 @@ def test_a_list_that_changes_while_the_answer_streams_is_recorded_as_it_was_sent
 
 
 def test_an_asynchronous_stream_that_is_cancelled_is_not_sampled(world: World) -> None:
-    async def read(client: openai.AsyncOpenAI) -> None:
+    async def read(client: openai.AsyncOpenAI, begun: asyncio.Event) -> None:
         async for _ in await chat_stream(client):
-            await asyncio.sleep(0.01)
+            begun.set()
+            await asyncio.Event().wait()
 
     async def run(model: ScriptedModel) -> None:
+        begun = asyncio.Event()
         async with world.async_client(model) as client:
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(read(client), 1.0)
+            reading = asyncio.create_task(read(client, begun))
+            await asyncio.wait_for(begun.wait(), 60)
+            reading.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
 
     with script(Reply("a long answer", pause=0.4)) as model:
         asyncio.run(run(model))
@@ -591,31 +597,24 @@ def test_sixteen_threads_lose_nothing(world: World) -> None:
     assert world.training().answers == threads * calls
 
 
-def test_asynchronous_calls_side_by_side_lose_nothing_and_block_nothing(world: World) -> None:
-    async def run(model: ScriptedModel) -> int:
-        ticks = 0
-
-        async def tick() -> None:
-            nonlocal ticks
-            while True:
-                await asyncio.sleep(0.005)
-                ticks += 1
-
-        ticking = asyncio.create_task(tick())
+def test_asynchronous_calls_side_by_side_lose_nothing_and_block_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(model: ScriptedModel) -> list[bool]:
+        went_on = hold_records(monkeypatch)
         async with world.async_client(model) as client:
             calls = [
                 client.chat.completions.create(model="m", messages=[*HI, {"role": "user", "content": str(n)}])
                 for n in range(16)
             ]
             await asyncio.gather(*calls)
-        ticking.cancel()
-        return ticks
+        return went_on
 
     def answer(request: Request) -> str:
         return f"re {request.prompt}"
 
     with script(answer) as model:
-        assert asyncio.run(run(model)) > 5
+        assert asyncio.run(run(model)) == [True] * 16
     assert {version[-1] for version in world.versions()} == {f"re {n}" for n in range(16)}
 
 

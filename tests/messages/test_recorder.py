@@ -38,6 +38,7 @@ from memorygraph.messages.recorder import Recorder, RecordWarning
 from memorygraph.messages.spool import Spool
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.full_disk import max_file_bytes
+from tests.messages.conftest import hold_records
 
 KEY = "sk-canary-7f3a9c"
 HI: Any = [{"role": "user", "content": "Hi"}]
@@ -51,10 +52,13 @@ class Cable:
         target = urlsplit(uri)
         self._target = (target.hostname or "localhost", target.port or 7687)
         self._sockets: list[socket.socket] = []
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
+        # It is bound and does not listen: while the cable is pulled, nobody answers at the port, or can take it.
+        self._place = socket.socket()
+        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        self._place.bind(("127.0.0.1", 0))
+        self.port = self._place.getsockname()[1]
         self.uri = f"bolt://127.0.0.1:{self.port}"
-        self._accept()
+        self.plug_in()
 
     def _accept(self) -> None:
         listener = self._listener
@@ -80,8 +84,12 @@ class Cable:
         self._sockets.clear()
 
     def plug_in(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", self.port))
+        self._listener = socket.create_server(("127.0.0.1", self.port), reuse_port=True)
         self._accept()
+
+    def close(self) -> None:
+        self.pull()
+        self._place.close()
 
 
 def _pump(source: socket.socket, target: socket.socket) -> None:
@@ -94,7 +102,7 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
 def cable(server: Server) -> Iterator[Cable]:
     cable = Cable(server[0])
     yield cable
-    cable.pull()
+    cable.close()
 
 
 @pytest.fixture
@@ -163,7 +171,7 @@ def test_what_happens_while_the_database_is_down_is_written_once_when_it_is_back
             for number in range(5):
                 started = time.monotonic()
                 assert ask(client, f"down {number}") == f"re down {number}"
-                assert time.monotonic() - started < 5
+                assert time.monotonic() - started < 30
         assert [warning.category for warning in caught] == [RecordWarning]
         assert "waits in" in str(caught[0].message)
         assert recorder.waiting == 5
@@ -512,30 +520,20 @@ def test_a_warning_that_is_an_error_breaks_no_call(
 
 @pytest.mark.slow
 def test_an_asynchronous_call_goes_on_while_the_database_is_down(
-    cable: Cable, fragile: Connection, namespace: str, tmp_path: Path
+    cable: Cable, fragile: Connection, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recorder = Recorder(Namespace(fragile, namespace), "talk", tmp_path)
 
-    async def run(model: ScriptedModel) -> float:
-        longest = last = 0.0
-
-        async def tick() -> None:
-            nonlocal longest, last
-            while True:
-                last = time.monotonic()
-                await asyncio.sleep(0.01)
-                longest = max(longest, time.monotonic() - last)
-
-        ticking = asyncio.create_task(tick())
+    async def run(model: ScriptedModel) -> list[bool]:
+        went_on = hold_records(monkeypatch)
         client = record(openai.AsyncOpenAI(base_url=model.base_url, api_key=KEY, max_retries=0), recorder)
         async with client:
             await asyncio.gather(*(client.chat.completions.create(model="m", messages=HI) for _ in range(4)))
-        ticking.cancel()
-        return longest
+        return went_on
 
     cable.pull()
     with ScriptedModel("Hello") as model, pytest.warns(RecordWarning):
-        assert asyncio.run(run(model)) < 2
+        assert asyncio.run(run(model)) == [True] * 4
     assert recorder.waiting == 4
 
 
