@@ -54,7 +54,7 @@ def memorygraph(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess
     """
     kind = frozenset(word for word in arguments if word.startswith("-") or word in WORDS)
     own_process = profile() != "ordinary" and _is_first(kind)
-    finished = (_in_a_process if own_process else _here)(arguments, stdin)
+    finished = _in_a_process(arguments, stdin) if own_process else here(*arguments, stdin=stdin)
     assert "Traceback" not in finished.stderr, finished.stderr
     return finished
 
@@ -74,7 +74,8 @@ def _in_a_process(arguments: Sequence[str], stdin: str) -> subprocess.CompletedP
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
 
 
-def _here(arguments: Sequence[str], stdin: str) -> subprocess.CompletedProcess[str]:
+def here(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command line in this process, where what a test has patched is patched."""
     result = CliRunner().invoke(cli, arguments, input=stdin, prog_name="memorygraph")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -168,8 +169,8 @@ def test_an_error_that_nobody_reads_has_its_exit_code() -> None:
     assert _unheard("load", "-", stdin='Node(node_id="a");') == 1
 
 
-def test_what_undoes_a_merge_names_the_namespace_that_was_given(tmp_path: Path) -> None:
-    there = "test of others"
+def test_what_undoes_a_merge_names_the_namespace_that_was_given(environment: str, tmp_path: Path) -> None:
+    there = f"{environment} of others"
     memorygraph("-n", there, "load", _write(tmp_path, 'Node(node_id="a", name="A", data="");'))
     memorygraph("-n", there, "load", _write(tmp_path, 'Node(node_id="b", name="B", data="");'))
     finished = memorygraph("-n", there, "merge", "a", "b")
@@ -265,14 +266,14 @@ def test_where_a_batch_is_too_large_it_is_said_what_is_stored(tmp_path: Path, mo
     nodes = "".join(f'Node(node_id="n{i}", name="N", data="");\n' for i in range(4))
     edges = "".join(f'Edge(edge_id="e{i}", from_node="n0", to_node="n{i}", verb="v", weight=1);\n' for i in range(4))
     file = _write(tmp_path, nodes + edges)
-    refused = memorygraph("load", file, "--batch", "2")
+    refused = here("load", file, "--batch", "2")
     assert refused.returncode == 1
     assert "and nothing was changed by it: `load --batch 1` stores them in parts\n" in refused.stderr
     assert refused.stderr.endswith(
         f"of {file} the batches up to statement 4 are stored; "
         "run the same command again: what is stored already stays as it is\n"
     )
-    failed = document("load", file, "--batch", "2", code=1)
+    failed = json.loads(here("load", file, "--batch", "2", "--json").stdout)
     assert (failed["stored_statements"], failed["stored"], len(failed["errors"])) == (4, [], 1)
     assert document("load", file, "--batch", "1")["resumed_after"] == 4
 
@@ -425,7 +426,9 @@ def test_what_a_query_has_written_is_printed_without_a_folder_for_temporary_file
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tempfile.TemporaryFile", None)
-    assert document("query", "--write", "CREATE (n:Ghost) RETURN 1 AS one") == [{"one": 1}]
+    create = "CREATE (n:Ghost {namespace: $namespace}) RETURN 1 AS one"
+    finished = here("query", "--write", create, "--json")
+    assert json.loads(finished.stdout) == [{"one": 1}], finished.stderr
 
 
 def test_a_query_of_many_rows_is_shown_whole() -> None:

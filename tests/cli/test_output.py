@@ -373,11 +373,13 @@ def test_an_export_is_utf_8_whatever_the_encoding_of_the_terminal() -> None:
 @contextmanager
 def in_tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The zone of this process is that of Tokyo."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "Asia/Tokyo")
+    try:
+        with monkeypatch.context() as patch:
+            patch.setenv("TZ", "Asia/Tokyo")
+            time.tzset()
+            yield
+    finally:
         time.tzset()
-        yield
-    time.tzset()
 
 
 @pytest.mark.usefixtures("environment")

@@ -18,7 +18,7 @@ from memorygraph.errors import NotFoundError
 from memorygraph.runtime.agentscript.session import Session
 from memorygraph.scripted.replies import Failure, Reply
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.cli.test_commands import document, memorygraph
+from tests.cli.test_commands import document, here, memorygraph
 
 PROGRAM = """
 import llm M from "openai://m"
@@ -299,7 +299,7 @@ def test_ctrl_c_ends_the_entry_of_a_session_and_not_the_session(monkeypatch: pyt
         return execute(session, text)
 
     monkeypatch.setattr(Session, "execute", interrupt)
-    finished = memorygraph("repl", "--mock", stdin="wait\n5\n")
+    finished = here("repl", "--mock", stdin="wait\n5\n")
     assert (finished.returncode, finished.stdout.strip()) == (0, "5")
     assert "stopped; what the entry had done by then stays" in finished.stderr
     assert "kept as run" in finished.stderr

@@ -334,7 +334,7 @@ def test_entities_without_a_name_are_left_out(graph: MemoryGraph, group: str) ->
 
 
 def test_what_has_no_group_is_not_of_graphiti(graph: MemoryGraph) -> None:
-    graph.query("CREATE (:Entity {uuid: 'of another program', name: $namespace})", write=True)
+    graph.query("CREATE (:Entity {uuid: 'of another program', name: $namespace, mark: $namespace})", write=True)
     try:
         assert graph.namespace not in {row["name"] for row in graph.scope.read(CYPHER["graphiti/entities"](groups=[]))}
     finally:

@@ -6,17 +6,20 @@ import shutil
 import subprocess
 import sys
 from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
+from memorygraph.server import available_memory
 from memorygraph.server import process as server_process
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.installation import install
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")
@@ -62,6 +65,15 @@ def make_server(artifacts: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         while process := server_process.find_server(home.resolve()):
             process.kill()
             process.wait(10)
+
+
+@pytest.fixture
+def memory_to_spare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All memory of this machine is available, whatever other programs leave of it, and no container limits it."""
+    machine = psutil.virtual_memory()
+    spare = SimpleNamespace(virtual_memory=lambda: machine._replace(available=machine.total))
+    monkeypatch.setattr(available_memory, "psutil", spare)
+    monkeypatch.setattr(available_memory, "CGROUPS", Path("/nowhere"))
 
 
 @pytest.fixture

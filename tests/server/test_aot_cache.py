@@ -168,6 +168,7 @@ def test_the_last_two_caches_in_use_are_kept(fitting: Callable[[], AotCache], ja
     assert [bool(cache.find()) for cache in caches] == [True, False, True]
 
 
+@pytest.mark.usefixtures("memory_to_spare")
 def test_each_start_makes_it_again_after_a_failure_unless_the_jvm_refused_it_or_the_machine_lacks_the_means(
     fitting: Callable[[], AotCache], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +194,7 @@ def test_each_start_makes_it_again_after_a_failure_unless_the_jvm_refused_it_or_
     assert made_later == [cache]
 
 
+@pytest.mark.usefixtures("memory_to_spare")
 def test_no_cache_is_made_where_the_container_has_too_little_memory_for_it(
     fitting: Callable[[], AotCache], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +313,12 @@ def test_a_jvm_that_makes_no_cache_says_why(
         )
 
 
+def skip_where_it_cannot_be_made(cache: AotCache) -> None:
+    """Skip the test where the machine lacks what another process needs to make the cache."""
+    if lack := aot_cache.find_lack(cache.folder):
+        pytest.skip(lack)
+
+
 def maker(cache: AotCache, delay_s: float = 0) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "memorygraph.server.aot_training", str(cache.java), str(cache.artifacts)]
     return subprocess.Popen([*command, str(delay_s)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -320,6 +328,7 @@ def maker(cache: AotCache, delay_s: float = 0) -> subprocess.Popen[bytes]:
 def test_one_process_makes_a_cache_and_what_a_killed_one_leaves_says_nothing_about_the_next(
     linked_cache: AotCache,
 ) -> None:
+    skip_where_it_cannot_be_made(linked_cache)
     with maker(linked_cache) as first:
         try:
             while not (linked_cache.folder / "making" / "classes").exists():
@@ -367,6 +376,7 @@ def trained(artifacts: Path) -> Path:
     cache.refusal.unlink(missing_ok=True)
     until = time.monotonic() + aot_training.TIME_LIMIT_S
     while not (found := cache.find()):
+        skip_where_it_cannot_be_made(cache)
         assert time.monotonic() < until
         with maker(cache) as process:
             _, errors = process.communicate()

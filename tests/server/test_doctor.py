@@ -48,6 +48,9 @@ VARIABLES = (
 )
 
 
+pytestmark = pytest.mark.usefixtures("memory_to_spare")
+
+
 @pytest.fixture(autouse=True)
 def _nothing_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in VARIABLES:
@@ -454,7 +457,7 @@ def test_checks_run_side_by_side_and_none_holds_up_the_others() -> None:
 
     began = time.monotonic()
     checks = {"a": silent, "b": lambda: [Diagnosis("b", ok=True, detail="fine")], "c": broken, "d": silent}
-    findings = run_checks(checks, limit_s=0.5)
+    findings = run_checks(checks, limit_s=3)
     took = time.monotonic() - began
     never.set()
     assert took < 15

@@ -27,10 +27,13 @@ _FOREIGN = """
 CREATE (a:Canary {is: $id, mark: "test-canary"})-[r:CANARY {is: $id}]->(b:Canary {is: $id, mark: "test-canary"})
 RETURN count(*) AS made
 """
-# The record of a namespace has its name as `name`, what a test puts outside of namespaces a `mark`, everything else a
-# `namespace`. Other tests write to the database meanwhile, each under a name that begins in one of these ways.
+# The record of a namespace has its name as `name`, what a test puts outside of namespaces a `mark` or the `group_id` of
+# Graphiti, everything else a `namespace`. Other tests write to the database meanwhile, each under a name that begins in
+# one of these ways.
 _ALL = """
-MATCH (n) WITH n, coalesce(n.namespace, properties(n).mark, CASE WHEN n:Namespace THEN n.name END, "") AS namespace
+MATCH (n) WITH n, coalesce(
+  n.namespace, properties(n).mark, properties(n).group_id, CASE WHEN n:Namespace THEN n.name END, ""
+) AS namespace
 WHERE namespace = $namespace OR n.is = $id
   OR ($whole AND none(start IN ["test-", "names", "evaluate-"] WHERE namespace STARTS WITH start))
 """

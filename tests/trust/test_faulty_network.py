@@ -22,6 +22,7 @@ from tests.examples import amount
 from tests.trust.chance import seeded
 from tests.trust.proxy import AT_COMMIT, Fault, FaultProxy
 from tests.trust.rounds import loads, stored
+from tests.trust.transactions import await_open_transactions
 
 FAULTS = amount(ordinary=12, whole=40, long=400)
 OPERATIONS = amount(ordinary=60, whole=60, long=1000)
@@ -95,6 +96,7 @@ def test_a_commit_whose_reply_is_lost_is_told_from_one_that_is_lost_itself(
     proxy.arm(Fault(kind))
     with pytest.raises(ConnectionError, match="whether it was kept is not known"):
         client.query("CREATE (:Stray {namespace: $namespace})", write=True)
+    await_open_transactions(graph.connection)  # the commit may take longer than the silence that is waited for
     kept = len(graph.query("MATCH (s) WHERE s.namespace = $namespace AND 'Stray' IN labels(s) RETURN s"))
     assert kept == (kind != "commit cut off"), "it ran again, or the fault was another one"
     graph.query("MATCH (s) WHERE s.namespace = $namespace AND 'Stray' IN labels(s) DELETE s", write=True)
@@ -119,6 +121,7 @@ def test_a_load_that_may_have_been_kept_says_so_and_by_what_it_is_found(
     assert f"`memorygraph -n {graph.namespace} revisions --json` lists the load {caught.value.load_id}" in str(
         caught.value
     )
+    await_open_transactions(graph.connection)
     kept = {revision.load for revision in graph.revisions()}
     assert (caught.value.load_id in kept) == ("b" in stored(graph)) == (kind != "commit cut off")
 

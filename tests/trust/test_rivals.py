@@ -17,10 +17,10 @@ from tests.examples import amount
 from tests.trust.chance import seeded
 from tests.trust.rivals import COUNTERS, Account
 from tests.trust.rounds import loads, stored
+from tests.trust.test_faulty_network import MAX_CALL_S
 
 PROCESSES = 8
 ROUNDS = amount(ordinary=4, whole=10, long=200)
-MAX_CALL_S = 15.0
 
 
 @pytest.mark.slow
