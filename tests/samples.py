@@ -43,7 +43,7 @@ _SAMPLES: list[tuple[Any, str]] = [
     ([1], "revisions"),
     ([["a", "b"]], "pairs"),
     ([{"name": "a", "spellings": ["a"], "terms": "a"}], "spelled"),
-    ([[{"terms": "a", "shared": False}]], "message_searches"),
+    ([{"conversation": None, "searches": [{"terms": "a", "shared": False}]}], "message_searches"),
     ([{"terms": "a", "options": {}, "kind": None, "verb": None}], "node_searches"),
     ({}, "ends expected filters lemmas properties record roles wanted"),
     ({"nodes": [], "edges": []}, "absent"),

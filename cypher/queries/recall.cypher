@@ -54,23 +54,22 @@ RETURN hit.id AS id, hit:Message AS is_message, score, sources.names AS ways // 
 // user states a wish. A filter is a part of what an index is asked, so that its first entries fit; only of the verb, and of
 // what an alias leads to, each entry is asked, until enough are found: of nodes the best first, and all of them, which the index
 // collects before it gives one, only where too few of these fit. Of what very many conversations share, each entry is
-// asked whether it is of the conversation. Parameters: namespace, message_searches (lists of [{terms, shared}], of which
-// each becomes one list), alias_terms (`terms` are Lucene queries made by memorygraph.memory.words), node_searches [{terms,
-// options, kind, verb}], filters (conversation), depth, message_depth, roles (`weights`, one for each that counts more or
+// asked whether it is of the conversation. Parameters: namespace, message_searches [{conversation, searches [{terms,
+// shared}]}], alias_terms (`terms` are Lucene queries made by memorygraph.memory.words), node_searches [{terms, options,
+// kind, verb}], depth, message_depth, roles (`weights`, one for each that counts more or
 // less, and `wishes`, how those are worded), wish (how much they count).
 CYPHER 25
 UNWIND $message_searches AS asked
 CALL (asked) {
-  UNWIND asked AS one
-  CALL db.index.fulltext.queryNodes('message_text', one.terms,
-                                     CASE WHEN one.shared THEN {} ELSE {limit: $message_depth} END)
+  UNWIND asked.searches AS search
+  CALL db.index.fulltext.queryNodes('message_text', search.terms,
+                                     CASE WHEN search.shared THEN {} ELSE {limit: $message_depth} END)
   YIELD node, score
   WHERE score > 0 AND node.namespace = $namespace
-  WITH one, CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
-                 ELSE node END AS message, node, score
-  WITH one, message, max(score) AS score, head(collect(node)) AS best
-  WHERE NOT one.shared OR $filters.conversation IN message.conversations
-  WITH message, max(score) AS score, head(collect(best)) AS best
+  WITH CASE WHEN node:Passage THEN coalesce(head([(message:Message)-[:PASSAGE]->(node) | message]), node)
+            ELSE node END AS message, node, score
+  WITH message, max(score) AS score, head(collect(node)) AS best
+  WHERE asked.conversation IS NULL OR asked.conversation IN message.conversations
   WITH message, best, score, message.role AS role
   // Read once: each CONTAINS of `message.content` would read it again.
   WITH message, best, score, role, CASE WHEN role = 'user' AND $roles.wishes <> [] THEN message.content END AS content

@@ -123,13 +123,17 @@ class RecallFilter:
         of_kind = " ".join([*self.kind_clauses(), nodes])
         # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
         fitting: dict[str, list[Any]] = {
-            "message_searches": [self.message_searches(namespace, messages)] if self.of_messages else [],
+            "message_searches": [
+                {"conversation": self.conversation, "searches": self.message_searches(namespace, messages)}
+            ]
+            if self.of_messages
+            else [],
             "node_searches": [{"terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb}]
             if self.of_nodes
             else [],
         }
         every: dict[str, list[Any]] = {
-            "message_searches": [[{"terms": messages, "shared": False}]],
+            "message_searches": [{"conversation": None, "searches": [{"terms": messages, "shared": False}]}],
             "node_searches": [{"terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None}],
         }
         if self.leaves_all:
