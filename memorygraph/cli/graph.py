@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 from contextlib import suppress
@@ -15,7 +14,7 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_ids, complete_namespaces
 from memorygraph.cli.forgetting import report_expired
-from memorygraph.cli.settings import Settings, report_from_graph
+from memorygraph.cli.settings import Seconds, Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, NOTHING_DONE, NOTHING_PRINTED, STORED_STAYS, explaining_stop
 from memorygraph.context.labels import one_line
 from memorygraph.errors import NotFoundError
@@ -50,17 +49,6 @@ class Moment(click.ParamType[int | datetime]):
             return datetime.fromisoformat(value)
         except ValueError:
             self.fail(f"{value!r} is neither a revision nor a time such as 2026-01-31T18:00", param, ctx)
-
-
-class Seconds(click.FloatRange):
-    """A number of seconds in a range, which `nan` is in none of."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number that was given."""
-        seconds: float = super().convert(value, param, ctx)
-        if math.isnan(seconds):
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
-        return seconds
 
 
 at_option = click.option("--at", "moment", type=Moment(), help="As it was at a revision or at a time.")

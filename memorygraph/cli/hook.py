@@ -12,7 +12,7 @@ import click
 
 from memorygraph.budget import Budget
 from memorygraph.cli import output
-from memorygraph.cli.settings import Settings
+from memorygraph.cli.settings import Seconds, Settings
 from memorygraph.errors import MemoryGraphError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def say_note(message: str) -> None:
 @click.argument("event")
 @click.option("--budget", default="2k", metavar="2k|500t", help="Characters or tokens of what is recalled.")
 @click.option("--limit", type=click.IntRange(min=1), default=10, metavar="N", help="Hits at most.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), default=5, metavar="SECONDS", help="When to give up.")
+@click.option("--timeout", type=Seconds(min=0.1), default=5, metavar="SECONDS", help="When to give up.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent or stored, and do neither.")
 @click.pass_obj
 def hook_command(settings: Settings, *, event: str, budget: str, limit: int, timeout: float, dry_run: bool) -> None:

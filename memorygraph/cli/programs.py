@@ -16,7 +16,7 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_files, complete_namespaces, complete_programs
 from memorygraph.cli.load import import_folder_option
 from memorygraph.cli.pages import show_in_browser
-from memorygraph.cli.settings import Settings, pass_graph, report_from_graph
+from memorygraph.cli.settings import Seconds, Settings, pass_graph, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.cli.trace import TraceOutput, print_event
 from memorygraph.ending import ending_on_sigterm
@@ -60,7 +60,7 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for what a run may use."""
     at_least_one = click.IntRange(min=1)
     work = click.option("--max-work", type=at_least_one, default=200_000_000, metavar="N", help="Steps of computing.")
-    seconds = click.option("--max-seconds", type=click.FloatRange(0, min_open=True), default=86_400.0, metavar="S")
+    seconds = click.option("--max-seconds", type=Seconds(0, min_open=True), default=86_400.0, metavar="S")
     megabytes = click.option(
         "--max-megabytes", type=at_least_one, default=4000, metavar="N", help="All values that the program makes."
     )

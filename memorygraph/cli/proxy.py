@@ -10,7 +10,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.serve import gather_tokens
-from memorygraph.cli.settings import Settings
+from memorygraph.cli.settings import Seconds, Settings
 from memorygraph.errors import MemoryGraphError
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -27,7 +27,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=1),
+    type=Seconds(min=1),
     default=600,
     metavar="SECONDS",
     help="How long the endpoint may say nothing.",

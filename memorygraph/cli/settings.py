@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +15,17 @@ from memorygraph.cli import output
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+
+
+class Seconds(click.FloatRange):
+    """A number of seconds in a range, which `nan` is in none of."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number that was given."""
+        seconds: float = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        return seconds
 
 
 class Settings(NamedTuple):

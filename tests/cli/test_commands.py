@@ -418,6 +418,12 @@ def test_a_query_takes_a_number_of_seconds_that_a_clock_knows(graph: MemoryGraph
         next(graph.stream("RETURN 1 AS one", seconds=float(seconds)))
 
 
+@pytest.mark.parametrize("command", [("run", "p.as", "--max-seconds"), ("proxy", "--timeout")], ids=" ".join)
+def test_no_limit_of_time_is_nan(command: tuple[str, ...]) -> None:
+    finished = memorygraph(*command, "nan")
+    assert (finished.returncode, "'nan' is not a number of seconds" in finished.stderr) == (2, True)
+
+
 def test_a_query_may_take_very_long() -> None:
     assert document("query", "RETURN 1 AS one", "--seconds", "1e6") == [{"one": 1}]
 
@@ -546,9 +552,9 @@ def test_completion_of_bash_writes_a_name_as_one_argument_of_which_nothing_is_ex
     assert complete_in_bash(tmp_path, "--namespace", graph.namespace, "messages", "show", r"two\ ") == ["two  words"]
 
 
-def offered(*words: str) -> list[str]:
+def offered(*words: str, shell: type[ShellComplete] = ShellComplete) -> list[str]:
     """What a shell is offered for the last of the words after `memorygraph`."""
-    found = ShellComplete(cli, {}, "memorygraph", VARIABLE).get_completions(list(words[:-1]), words[-1])
+    found = shell(cli, {}, "memorygraph", VARIABLE).get_completions(list(words[:-1]), words[-1])
     return [item.value if item.type == "plain" else item.type for item in found]
 
 
@@ -644,9 +650,7 @@ def test_completion_leaves_out_what_a_shell_would_not_write_as_it_is(
         graph.messages(name).append({"role": "user", "content": "hello"})
     of_shell = get_completion_class(shell)
     assert of_shell is not None
-    asked = ["--namespace", graph.namespace, "messages", "show"]
-    found = of_shell(cli, {}, "memorygraph", VARIABLE).get_completions(asked, "")
-    assert [item.value for item in found] == expected
+    assert offered("--namespace", graph.namespace, "messages", "show", "", shell=of_shell) == expected
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
