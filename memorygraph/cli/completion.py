@@ -18,7 +18,7 @@ from memorygraph.errors import MemoryGraphError
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
 
-BASH_WORD = re.compile(r"[\w@%+=:,./\x80-\U0010ffff -]*(?<!,)")
+BASH_WORD = re.compile(r"(?:[\w@%+=:,./ -]|[^\x00-\x7f])*(?<!,)", re.ASCII)
 """What bash takes as it is, but for blanks; click's script drops a comma at the end."""
 
 
