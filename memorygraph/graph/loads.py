@@ -48,7 +48,6 @@ from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.sentences import Sentence, count_of, counted
 
-MAX_SUGGESTIONS = 100  # of unknown ids: no error shows more
 MAX_STATEMENTS_UNDER_LOCK = 100  # compiled in a millisecond, which is less than another round trip
 MIN_NEW_STATEMENTS = 2
 
@@ -392,7 +391,7 @@ class Loader:
         """Find the problems once more, with what may have been meant by unknown ids: other ids, or names of nodes."""
         if not compiled.unknown:
             return list(compiled.problems)
-        wanted = sorted({identifier.lower() for identifier in compiled.unknown})[:MAX_SUGGESTIONS]
+        wanted = sorted({identifier.lower() for identifier in compiled.unknown})
         rows = [spellings_row(name, self.namespace.name) for name in wanted]
         names = dict[str, tuple[str, str]]()
         for row in self.namespace.read("merges/nodes-called", rows=rows):
