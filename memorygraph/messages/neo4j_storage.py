@@ -19,7 +19,7 @@ from memorygraph.graph.connection import Abandon
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.message_labels import labels_of_message
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_of
-from memorygraph.graph.search import conversation_token, token_parameters
+from memorygraph.graph.search import token_parameters
 from memorygraph.graph.sizes import NEW_EDGE_BYTES, NEW_NODE_BYTES, refuse_texts
 from memorygraph.json_text import UnreadableRecord
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
@@ -71,7 +71,7 @@ class Neo4jStorage:
         self.namespace = namespace
         self.name = name
         self.recalled = recalled
-        self._token = conversation_token(namespace.name, name)
+        self._tokens = token_parameters(namespace.name, name)
         self._index_terms = {
             "conversations": [name] if recalled else None,
             "home": name if recalled else None,
@@ -258,7 +258,7 @@ class Neo4jStorage:
             new_tip=change.new_tip,
             length=change.length,
             **self._index_terms,
-            **token_parameters(self.namespace.name, self.name),
+            **self._tokens,
             rows=rows,
         )
 
@@ -276,8 +276,7 @@ class Neo4jStorage:
         """Write messages, and return the ids of those that count as sampled."""
         sampled: list[str] = []
         for page in pages_of(rows, MAX_ROWS_PER_QUERY):
-            tokens = token_parameters(self.namespace.name, self.name)
-            [row] = transaction.run("messages/write-messages", **self._index_terms, **tokens, rows=page)
+            [row] = transaction.run("messages/write-messages", **self._index_terms, **self._tokens, rows=page)
             sampled += row["sampled"]
         return sampled
 
@@ -339,6 +338,7 @@ class Neo4jStorage:
     def _rows(self, parent: str, entries: Sequence[MessageEntry]) -> list[dict[str, Any]]:
         """The rows of messages that follow `parent`."""
         now = datetime.now(UTC)
+        tokens = [self.namespace.token, self._tokens["conversation_token"]]
         rows = []
         for entry in entries:
             index = index_row(entry.id, entry.message, now) if self.recalled else {**NOT_INDEXED, "at": now}
@@ -350,7 +350,7 @@ class Neo4jStorage:
                     "role": entry.message.role,
                     "labels": labels_of_message(entry.message.role, sampled=entry.sampled),
                     "content": entry.message.text,
-                    "namespace_token": " ".join([self.namespace.token, self._token, *index.pop("terms")]),
+                    "namespace_token": " ".join([*tokens, *index.pop("terms")]),
                     **index,
                     "sampled": entry.sampled,
                     "seal": seal(entry.id, sampled=entry.sampled),
