@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
 
 from memorygraph.errors import MemoryGraphError, ModelError
+from memorygraph.hosts import host_in_url
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.llm.addresses import PinnedAddresses, is_loopback, show_endpoint
 from memorygraph.llm.certificates import check_proxies, trusted_certificates
@@ -295,18 +296,19 @@ class OpenAIModel:
                 "no model endpoint is configured: set OPENAI_API_KEY, "
                 f"or OPENAI_BASE_URL to an endpoint that is compatible with OpenAI's{hint}"
             )
-        import openai
-
-        headers: Any = None
-        if self._configured_by != CONFIGURED_BY:
-            # The client would add the headers that the environment has for OpenAI's own endpoint.
-            named = {name for name, _ in custom_headers() if name.lower() != "authorization"}
-            foreign = {"OpenAI-Organization", "OpenAI-Project"} | named
-            headers = {"Authorization": f"Bearer {self._api_key or NO_KEY}"} | dict.fromkeys(foreign, openai.Omit())
-        else:
-            check_headers()
         with self._lock:
             if self._client is None:
+                import openai
+
+                headers: Any = None
+                if self._configured_by != CONFIGURED_BY:
+                    # The client would add the headers that the environment has for OpenAI's own endpoint.
+                    named = {name for name, _ in custom_headers() if name.lower() != "authorization"}
+                    foreign = {"OpenAI-Organization", "OpenAI-Project"} | named
+                    key = f"Bearer {self._api_key or NO_KEY}"
+                    headers = {"Authorization": key} | dict.fromkeys(foreign, openai.Omit())
+                else:
+                    check_headers()
                 url = self.base_url or f"https://{OPENAI_HOST}/v1"
                 # The environment names hosts that are reached without its proxy, and not their addresses.
                 direct = self._pinned is not None and bool(proxy_bypass(urlsplit(url).netloc))
@@ -456,7 +458,7 @@ def pin_host(url: str, addresses: PinnedAddresses) -> str:
     except MemoryGraphError as error:
         raise ModelError(str(error)) from None
     address = next((each for each in found if len(found) > 1 and takes_connections(each, port)), found[0])
-    return parts._replace(netloc=f"[{address}]:{port}" if ":" in address else f"{address}:{port}").geturl()
+    return parts._replace(netloc=f"{host_in_url(address)}:{port}").geturl()
 
 
 def takes_connections(address: str, port: int) -> bool:
@@ -466,9 +468,14 @@ def takes_connections(address: str, port: int) -> bool:
     return False
 
 
+def fits_header(value: str) -> bool:
+    """Whether a header can hold a value as it is."""
+    return value.isascii() and value.isprintable() and value.strip() == value
+
+
 def check_key(api_key: str | None, name: str) -> str | None:
     """Return the API key, if it can stand in a header: the client's own error would show it."""
-    if api_key and not (api_key.isascii() and api_key.isprintable() and api_key.strip() == api_key):
+    if api_key and not fits_header(api_key):
         raise ModelError(f"the API key has blanks or characters that no key has: check {name}")
     return api_key
 
@@ -489,8 +496,7 @@ def check_headers() -> None:
                 "OPENAI_CUSTOM_HEADERS has a line that cannot be a header: expected `NAME: VALUE` in ASCII"
             )
     for variable in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
-        value = os.environ.get(variable, "")
-        if not (value.isascii() and value.isprintable() and value.strip() == value):
+        if not fits_header(os.environ.get(variable, "")):
             raise ModelError(f"{variable} has blanks or characters that no header can have: check it")
 
 

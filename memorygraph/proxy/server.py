@@ -14,6 +14,7 @@ from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.hosts import host_in_url
 from memorygraph.json_text import join_halves_within, parse_json
 from memorygraph.llm.addresses import is_loopback
 from memorygraph.messages.calls import APIS, RecordedCall, plain_json, without_secrets
@@ -136,8 +137,7 @@ class RecordingProxy:
         target = urlsplit(upstream.base_url)
         self._server = _Server((host, port), self)
         self.port = self._server.server_port
-        shown = f"[{host}]" if ":" in host else host
-        self.base_url = f"http://{shown}:{self.port}{BASE_PATH}"
+        self.base_url = f"http://{host_in_url(host)}:{self.port}{BASE_PATH}"
         if target.port == self.port and (is_loopback(target.hostname or "") or target.hostname == host):
             self._server.close()
             raise MemoryGraphError(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.hosts import host_in_url
 from memorygraph.llm.addresses import PinnedAddresses
 from memorygraph.llm.uris import ModelUri, hide_credentials
 
@@ -198,4 +199,4 @@ def refuse_scheme(scheme: str, what: str, address: Address | None) -> str:
 def write_address(address: Address) -> str:
     """Write an address as HOST:PORT."""
     host, port = address
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"{host_in_url(host)}:{port}"

@@ -16,6 +16,7 @@ from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import join_halves, parse_json
 from memorygraph.limits import wait_for
+from memorygraph.llm.model import HEADER_NAME
 from memorygraph.runtime.permissions import Address, Permissions, address_of
 from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
 from memorygraph.runtime.values import describe_type, require_object, require_text, write_number
@@ -34,7 +35,6 @@ _VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 _OUR_HEADERS = re.compile(
     r"host|content-length|transfer-encoding|connection|upgrade|te|trailer|expect|keep-alive|proxy-.*", re.IGNORECASE
 )
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
 class HttpTool(ImportedTool):
@@ -246,7 +246,7 @@ def encode_message(headers: Any, body: Any) -> tuple[dict[str, str], bytes | Non
             raise MemoryGraphError(f"the body has {len(content):,} bytes, and {MAX_BYTES:,} are the most")
     for name, value in require_object(headers or {}, "headers").items():
         text = require_text(value, f"the header `{name}`")
-        if not _HEADER_NAME.fullmatch(name) or not (text.isprintable() and text.isascii()):
+        if not HEADER_NAME.fullmatch(name) or not (text.isprintable() and text.isascii()):
             raise MemoryGraphError(f"{name!r} is no header: it holds line breaks or signs that no header holds")
         if _OUR_HEADERS.fullmatch(name):
             raise MemoryGraphError(f"the header `{name}` is not for a program to set")
