@@ -589,17 +589,11 @@ def test_an_import_that_another_process_has_compared_and_brought_up_to_date_goes
     bundle: str, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = _written(tmp_path / "bundle", bundle)
-    read, end = bundles.write_bundle, bundle_imports.end_import
-
-    def end_late(*_: Any) -> None:
-        monkeypatch.setattr(bundle_imports, "end_import", end)
-        raise KeyboardInterrupt
+    read = bundles.write_bundle
 
     def read_after_another(*arguments: Any, **options: Any) -> Any:
         monkeypatch.setattr(bundle_imports, "write_bundle", read)
-        monkeypatch.setattr(bundle_imports, "end_import", end_late)
-        with pytest.raises(KeyboardInterrupt):
-            twin.import_bundle(path)
+        assert _interrupted(twin, path, 3)  # before the last transaction, which ends the import
         twin.query("MATCH (node:Node {namespace: $namespace, id: 'a'}) SET node.new = true", write=True)
         return read(*arguments, **options)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,7 +32,7 @@ from memorygraph.messages.spool import Spool
 from memorygraph.query import Query
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.scripted_model import ScriptedModel
-from tests.cli.test_stopping import waiting
+from tests.cli.test_stopping import await_waiting
 from tests.examples import every_nth
 from tests.graph.test_deletions import THOUGHT
 
@@ -1189,10 +1188,7 @@ def test_what_is_recorded_of_a_message_while_it_loses_the_name_of_a_forgotten_co
         def run_beside_another(transaction: NamespaceTransaction, query: str | Query, /, **parameters: Any) -> Any:
             monkeypatch.setattr(NamespaceTransaction, "run", run)
             if query == "forget/rename-messages":
-                is_blocked = waiting(graph.connection, graph.namespace)
-                recording = pool.submit(Neo4jStorage(graph.scope, name).add_path, question)
-                while not (is_blocked() or recording.done()):
-                    time.sleep(0.01)
+                await_waiting(graph, pool.submit(Neo4jStorage(graph.scope, name).add_path, question))
             else:
                 if query == "forget/lock-named":
                     Neo4jStorage(graph.scope, name).add_path(call)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -22,7 +21,7 @@ from memorygraph.memory.vectors import embed_missing
 from memorygraph.messages.indexing import write_index
 from memorygraph.messages.stored_conversations import open_conversation
 from memorygraph.query import Query
-from tests.cli.test_stopping import waiting
+from tests.cli.test_stopping import await_waiting
 from tests.graph.test_namespaces import LEFT, info_of
 from tests.memory.test_recall import PointingEmbedder
 from tests.samples import sampled
@@ -53,7 +52,6 @@ def answer_after_work(
     graph: MemoryGraph, work: Callable[[OpenNamespace], object], write: Callable[[], Result], last: str = "RETURN 1"
 ) -> Result:
     """What a write answers that has waited for another process, which did this work and `last` in one transaction."""
-    is_blocked = waiting(graph.connection, graph.namespace)
     with (
         ThreadPoolExecutor() as pool,
         graph.connection._driver.session() as session,
@@ -61,8 +59,7 @@ def answer_after_work(
     ):
         work(OpenNamespace(graph.connection, graph.namespace, opened=Transaction(first)))
         second = pool.submit(write)
-        while not (is_blocked() or second.done()):
-            time.sleep(0.01)
+        await_waiting(graph, second)
         assert not second.done()
         first.run(last, namespace=graph.namespace).consume()
         first.commit()

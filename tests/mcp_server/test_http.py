@@ -204,12 +204,22 @@ def test_a_token_on_the_command_line_without_a_namespace_or_with_two_readings_is
         parse_token(given)
 
 
-def test_a_token_that_is_given_for_two_namespaces_is_refused_and_not_repeated(tmp_path: Path) -> None:
+@pytest.fixture
+def tokens(tmp_path: Path) -> Path:
+    """A file of tokens, still empty, that nobody else can read."""
     path = tmp_path / "tokens"
     path.touch(mode=0o600)
-    path.write_text("team s3cret\nteam another\n")
-    assert gather_tokens(str(path), ("team=s3cret", "people=a")) == {"s3cret": "team", "another": "team", "a": "people"}
-    for file, given in ((None, ("team=s3cret", "people=s3cret")), (str(path), ("people=s3cret",))):
+    return path
+
+
+def test_a_token_that_is_given_for_two_namespaces_is_refused_and_not_repeated(tokens: Path) -> None:
+    tokens.write_text("team s3cret\nteam another\n")
+    assert gather_tokens(str(tokens), ("team=s3cret", "people=a")) == {
+        "s3cret": "team",
+        "another": "team",
+        "a": "people",
+    }
+    for file, given in ((None, ("team=s3cret", "people=s3cret")), (str(tokens), ("people=s3cret",))):
         with pytest.raises(click.UsageError, match="the namespaces `team` and `people` have the same token") as error:
             gather_tokens(file, given)
         assert "s3cret" not in str(error.value)
@@ -261,51 +271,41 @@ def test_the_graphs_of_a_connection_that_is_gone_are_made_anew(graph: MemoryGrap
         assert graphs.find(opened_anew, "a").connection is opened_anew.connection
 
 
-def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tmp_path: Path) -> None:
-    path = tmp_path / "tokens"
-    path.touch(mode=0o600)
-    path.write_text("# who may come in\nmy team  abc\n\nother def\n")
-    assert read_tokens(path) == {"abc": "my team", "def": "other"}
-    path.write_text('{"team": "abc"}')
-    assert read_tokens(path) == {"abc": "team"}
+def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tokens: Path) -> None:
+    tokens.write_text("# who may come in\nmy team  abc\n\nother def\n")
+    assert read_tokens(tokens) == {"abc": "my team", "def": "other"}
+    tokens.write_text('{"team": "abc"}')
+    assert read_tokens(tokens) == {"abc": "team"}
 
 
 @pytest.mark.parametrize("line", ["people s3cret   # Ada's laptop", "people s3cret #laptop", "people #s3cret"])
-def test_a_comment_behind_a_token_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
+def test_a_comment_behind_a_token_is_refused_with_its_line(tokens: Path, line: str) -> None:
     """Its last word would be the token, and anybody might guess it."""
-    path = tmp_path / "tokens"
-    path.touch(mode=0o600)
-    path.write_text(f"# of clients\n\nteam abc\n{line}\n")
+    tokens.write_text(f"# of clients\n\nteam abc\n{line}\n")
     with pytest.raises(MemoryGraphError, match=r"tokens: line 4 .* a line of its own"):
-        read_tokens(path)
-    path.write_text("team#1 a#bc\n")
-    assert read_tokens(path) == {"a#bc": "team#1"}
+        read_tokens(tokens)
+    tokens.write_text("team#1 a#bc\n")
+    assert read_tokens(tokens) == {"a#bc": "team#1"}
 
 
-def test_the_mark_with_which_editors_begin_utf_8_is_no_part_of_a_file_of_tokens(tmp_path: Path) -> None:
-    path = tmp_path / "tokens"
-    path.touch(mode=0o600)
+def test_the_mark_with_which_editors_begin_utf_8_is_no_part_of_a_file_of_tokens(tokens: Path) -> None:
     for text in ("# tokens of clients\nteam abc\n", "team abc", '{"team": "abc"}'):
-        path.write_text(text, "utf-8-sig")
-        assert read_tokens(path) == {"abc": "team"}
+        tokens.write_text(text, "utf-8-sig")
+        assert read_tokens(tokens) == {"abc": "team"}
 
 
 @pytest.mark.parametrize("text", ["", "one", "a t\nb t", "{", '{"a": 1}', "[]x"])
-def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "tokens"
-    path.touch(mode=0o600)
-    path.write_text(text)
+def test_a_file_that_is_none_is_refused(tokens: Path, text: str) -> None:
+    tokens.write_text(text)
     with pytest.raises(MemoryGraphError):
-        read_tokens(path)
+        read_tokens(tokens)
 
 
-def test_a_json_file_that_has_a_namespace_twice_is_refused(tmp_path: Path) -> None:
+def test_a_json_file_that_has_a_namespace_twice_is_refused(tokens: Path) -> None:
     """Readers of JSON keep the last one, and a token that somebody has opens nothing."""
-    path = tmp_path / "tokens"
-    path.touch(mode=0o600)
-    path.write_text('{"team": "abc", "other": "def", "team": "s3cret"}')
+    tokens.write_text('{"team": "abc", "other": "def", "team": "s3cret"}')
     with pytest.raises(MemoryGraphError, match=r"`team` twice, .* lines `NAMESPACE TOKEN`") as error:
-        read_tokens(path)
+        read_tokens(tokens)
     assert "s3cret" not in str(error.value)
 
 

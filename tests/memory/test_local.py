@@ -51,16 +51,23 @@ def shapes() -> dict[str, tuple[int, ...]]:
     return found
 
 
+def write_weights(folder: Path, weights: dict[str, Any], dtype: str = "F32") -> None:
+    """Write the weights of a model, numbers of a type, in the format of safetensors."""
+    header, content = {}, b""
+    for name, values in weights.items():
+        written = values.tobytes()
+        place = [len(content), len(content) + len(written)]
+        header[name] = {"dtype": dtype, "shape": values.shape, "data_offsets": place}
+        content += written
+    encoded = json.dumps(header).encode()
+    (folder / "model.safetensors").write_bytes(len(encoded).to_bytes(8, "little") + encoded + content)
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A tiny model with weights by chance."""
-    chance, header, content = numpy.random.default_rng(1), {}, b""
-    for name, shape in shapes().items():
-        values = chance.normal(size=shape).astype("<f4").tobytes()
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(content), len(content) + len(values)]}
-        content += values
-    encoded = json.dumps(header).encode()
-    (tmp_path / "model.safetensors").write_bytes(len(encoded).to_bytes(8, "little") + encoded + content)
+    chance = numpy.random.default_rng(1)
+    write_weights(tmp_path, {name: chance.normal(size=shape).astype("<f4") for name, shape in shapes().items()})
     config = {
         "model_type": "bert",
         "hidden_act": "gelu",
@@ -330,14 +337,8 @@ def test_the_weights_are_read_once_for_all_cores(folder: Path, monkeypatch: pyte
 
 def rewrite_weights(folder: Path, dtype: str, change: Callable[[Any], Any]) -> None:
     """Write the weights of a model as numbers of another type."""
-    header, content = {}, b""
-    for name, values in read_safetensors(folder / "model.safetensors").items():
-        written = change(values).tobytes()
-        place = [len(content), len(content) + len(written)]
-        header[name] = {"dtype": dtype, "shape": values.shape, "data_offsets": place}
-        content += written
-    encoded = json.dumps(header).encode()
-    (folder / "model.safetensors").write_bytes(len(encoded).to_bytes(8, "little") + encoded + content)
+    weights = read_safetensors(folder / "model.safetensors")
+    write_weights(folder, {name: change(values) for name, values in weights.items()}, dtype)
 
 
 def test_weights_of_sixteen_bits_are_read(folder: Path) -> None:
@@ -387,13 +388,11 @@ def test_a_static_model_has_the_vectors_of_model2vec(
 def test_a_static_embedding_of_sentence_transformers_is_read(folder: Path, tmp_path: Path, part: str) -> None:
     place = tmp_path / "static" / part
     values = numpy.random.default_rng(3).normal(size=(len(WORDS), SIZE)).astype("<f4")
-    entry = {"dtype": "F32", "shape": values.shape, "data_offsets": [0, values.nbytes]}
-    header = json.dumps({"embedding.weight": entry}).encode()
     write(
         tmp_path / "static" / "modules.json", [{"type": "sentence_transformers.models.StaticEmbedding", "path": part}]
     )
     place.mkdir(exist_ok=True)
-    (place / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + values.tobytes())
+    write_weights(place, {"embedding.weight": values})
     (place / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
     [vector] = LocalEmbedder(tmp_path / "static").embed(["ada nonsense wrote"])
     assert vector == pytest.approx(values[[4, 1, 5]].mean(axis=0).tolist(), abs=1e-6)  # unknown words count, too

@@ -166,10 +166,7 @@ def test_sigterm_ends_a_run(
     environment = {**environment_of(server), "OPENAI_BASE_URL": stalling.base_url, "OPENAI_API_KEY": "k"}
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         try:
-            deadline = time.monotonic() + 60
-            while not (stalling.requests if program == ASKING else stored_errors(graph)):
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            asyncio.run(eventually(lambda: stalling.requests if program == ASKING else stored_errors(graph)))
             os.kill(process.pid, signal.SIGTERM)
             _, said = process.communicate(timeout=15)  # seconds: it takes 4 at most
         finally:
