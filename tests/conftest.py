@@ -19,13 +19,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.connection import Connection, Transaction
-from memorygraph.graph.namespace import Namespace
 from memorygraph.query import Query
 from tests import shared_neo4j
 from tests.examples import load_profile, profile
@@ -41,9 +39,6 @@ load_profile()
 EXAMPLES = Path(__file__).parent.parent / "examples"
 RUN_FOLDER = "MEMORYGRAPH_TEST_RUN_FOLDER"
 """The variable that tells the workers the folder of the run, which goes away at its end."""
-
-MAX_JOINS = 20
-"""How often the vector index is made whole for one search: one time is enough, but others go on deleting."""
 
 LONGEST = ("trust", "server", "docker", "test_merging.py", "test_cases.py", "test_bundles.py", "browser")
 """Folders and files that run first, so that no worker is left with a long file at the end: a file is not divided."""
@@ -156,24 +151,6 @@ def server() -> Address:
 def made_plans(server: Address) -> None:
     """No query waits for its plan, which on a busy machine takes longer than a test with short time limits allows."""
     SharedNeo4j(Path(os.environ[RUN_FOLDER])).make_plans()
-
-
-@pytest.fixture
-def whole_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Searches by vectors do not fail because of what other tests delete meanwhile (see `recall.read_rows`)."""
-    read, shared = Namespace.read, SharedNeo4j(Path(os.environ[RUN_FOLDER]))
-
-    def read_in_whole(namespace: Namespace, *arguments: Any, **options: Any) -> Any:
-        for _ in range(MAX_JOINS):
-            try:
-                return read(namespace, *arguments, **options)
-            except MemoryGraphError as error:
-                if "out of bounds" not in str(error):
-                    raise
-            shared.join_vectors()
-        return read(namespace, *arguments, **options)
-
-    monkeypatch.setattr(Namespace, "read", read_in_whole)
 
 
 @pytest.fixture(scope="module")

@@ -66,10 +66,6 @@ DETACH DELETE node
 RETURN count(*) AS deleted
 """
 
-_VECTOR = """
-CREATE (:Node {namespace: $namespace, id: 'joined', name: '', data: '', embedding: [1.0], embedding_model: 'joined'})
-"""
-
 
 def folder_in_memory() -> Path | None:
     """Where files are kept in memory, if there is room: each commit would wait for a disk."""
@@ -180,10 +176,6 @@ class SharedNeo4j:
             with suppress(neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):  # then it is only slower
                 self._empty(_made)
         _made.clear()
-
-    def join_vectors(self) -> None:
-        """Store a vector: with it Lucene joins the parts of the vector index in which something was deleted."""
-        _driver(*self.address()).execute_query(_VECTOR, namespace=new_namespace())
 
     def _empty(self, beginnings: list[str]) -> None:
         """Delete what is in the namespaces whose names begin so; the beginnings are equally long."""

@@ -638,6 +638,31 @@ MATCH (namespace:Namespace {name: $namespace})
 WHERE coalesce(namespace.embedder <> $model, true) // who waits for a load does so once
 SET namespace.embedder = $model;
 
+// name: rewrite-vector
+// One vector is written anew as it is: with it Lucene joins the parts of the index in which something was deleted, where its
+// searches can fail (read_rows in memorygraph.memory.recall). Parameters: namespace, model.
+CALL () {
+  MATCH (element:Message {namespace: $namespace})
+  USING INDEX SEEK element:Message(namespace, id)
+  WHERE element.id > '' AND element.embedding_model = $model
+  RETURN element
+  UNION ALL
+  MATCH (element:Passage {namespace: $namespace})
+  USING INDEX SEEK element:Passage(namespace, id)
+  WHERE element.id > '' AND element.embedding_model = $model
+  RETURN element
+  UNION ALL
+  MATCH (element:Node {namespace: $namespace})
+  USING INDEX SEEK element:Node(namespace, id)
+  WHERE element.id > '' AND element.embedding_model = $model
+  RETURN element
+}
+WITH element LIMIT 1
+SET element.namespace = $namespace // its lock, before its vector is read
+WITH element
+SET element.embedding = element.embedding
+RETURN count(*) AS rewritten;
+
 // name: embed-messages
 // A message that has changed since it was read, as where it is hidden (forget/hide-messages) or dated, is left for the
 // next time; `embedded` are the others. Parameters: namespace, model, rows [{id, said, vector}].

@@ -79,6 +79,7 @@ CHOICE = 5  # how many times as many hits are read as are asked for, where they 
 ANSWERED = 0.5  # how much a message of an assistant counts for an order
 SPREAD = 0.9  # what each hit leaves to the next of its session: the day of a conversation
 RELATIONS = 3  # sentences that are said of a node
+MAX_REWRITES = 5  # of a vector, for one recall: one is enough, but others may go on deleting
 INDEX_SECONDS = 3.0  # how long the first recall waits for messages of an earlier release to be indexed
 OBSERVED = "observed"  # the verb of the edge from an entity to an observation of it
 
@@ -283,23 +284,33 @@ class IndexingWarning(UserWarning):
 
 
 class VectorWarning(UserWarning):
-    """The vector index failed, and a recall did without it."""
+    """The vector index failed and could not be mended, as by a user who may only read, and a recall did without it."""
 
 
 def read_rows(namespace: Namespace, query: Query) -> list[dict[str, Any]]:
-    """Run a query by words and vectors, by words alone where Neo4j's vector index fails.
+    """Run a query by words and vectors; where Neo4j's vector index fails, mend that, or go by words alone.
 
-    Lucene does in a part of the index in which something was deleted and nothing is in the filter: it looks for what
-    comes after the last document. So a deletion in one namespace breaks the vectors of others, until it joins parts.
+    Lucene fails in a part of the index in which something was deleted and nothing is in the filter: it looks for what
+    comes after the last document. So a deletion in one namespace breaks the vectors of others, until the next vector is
+    written: with that it joins its parts, and leaves out what was deleted.
     """
-    try:
-        return namespace.read(query)
-    except MemoryGraphError as error:
-        if not query.parameters["vectors"] or "out of bounds" not in str(error):
-            raise
-        told = f"the vector index of Neo4j failed, and this recall went by words alone ({error})"
-        warnings.warn(told, VectorWarning, stacklevel=2)
-        return namespace.read(replace(query, parameters={**query.parameters, "vectors": []}))
+    words = replace(query, parameters={**query.parameters, "vectors": []})
+    for _ in range(MAX_REWRITES):
+        try:
+            return namespace.read(query)
+        except MemoryGraphError as error:
+            if not query.parameters["vectors"] or "out of bounds" not in str(error):
+                raise
+            failure = error
+        try:
+            [row] = namespace.write_query("recall/rewrite-vector", model=query.parameters["model"])
+        except MemoryGraphError:  # of a user who may only read, or a member of a cluster that does
+            break
+        if not row["rewritten"]:
+            return namespace.read(words)  # there are no vectors to be found
+    told = f"the vector index of Neo4j failed, and this recall went by words alone ({failure})"
+    warnings.warn(told, VectorWarning, stacklevel=2)
+    return namespace.read(words)
 
 
 def recall_query(

@@ -38,7 +38,7 @@ def store(graph: MemoryGraph) -> MemoryGraphStore:
 
 
 @pytest.fixture
-def by_meaning(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, whole_vectors: None) -> Iterator[None]:
+def by_meaning(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Texts have vectors of a model over HTTP."""
     with ScriptedModel() as model:
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)

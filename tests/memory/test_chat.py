@@ -50,7 +50,6 @@ def test_what_was_said_and_remembered_is_known_in_the_next_turn(graph: MemoryGra
     assert len(graph.messages("ada")) == 6
 
 
-@pytest.mark.usefixtures("whole_vectors")
 def test_what_a_chat_wrote_has_a_vector_when_the_next_turn_is_said(
     graph: MemoryGraph, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,8 +14,6 @@ from tests.memory.test_filters import embedder
 
 __all__ = ["embedder"]  # pytest finds the fixture by its name
 
-pytestmark = pytest.mark.usefixtures("whole_vectors")
-
 WAYS: dict[str, Callable[[MemoryGraph], object]] = {
     "statement": lambda graph: graph.load('del(id="Ada");'),
     "client": lambda graph: graph.delete("Ada"),

@@ -24,8 +24,6 @@ from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import FEWEST_GRAPHS, examples, mostly_slow
 from tests.memory.recalling import say
 
-pytestmark = pytest.mark.usefixtures("whole_vectors")
-
 START = datetime(2024, 4, 28, 22, 30, tzinfo=UTC)
 SPEAKERS = ("Ada", "Émile", "user", "assistant")
 ALL = 10_000

@@ -26,8 +26,6 @@ from tests.memory.recalling import say
 from tests.memory.test_recall import PointingEmbedder
 from tests.shared_neo4j import new_namespace
 
-pytestmark = pytest.mark.usefixtures("whole_vectors")
-
 TOPICS = ["the greyhound on the balcony", "a violin made in Cremona", "tickets for the night train"]
 LONG = "\n\n".join(
     f"Let me tell you about {topic}. " + "One thing follows from another, as it does. " * 12 for topic in TOPICS
