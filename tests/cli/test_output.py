@@ -51,6 +51,7 @@ from memorygraph.limits import LimitExceeded
 from memorygraph.runtime.depth import CallStack
 from memorygraph.scripts import open_script
 from tests.cli.test_commands import ANSI
+from tests.examples import mostly_slow
 
 LINE = "x" * 99 + "\n"
 FIRST = LINE * (FIRST_CHARACTERS // len(LINE) + 1)
@@ -307,7 +308,7 @@ def test_a_command_goes_on_to_its_end_where_stderr_takes_no_more() -> None:
     assert finished.returncode == 0
 
 
-@pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-"])
+@pytest.mark.parametrize("closed", mostly_slow([">&-", "<&-", "2>&-"], ordinary=1))
 def test_a_closed_stream_is_one_that_nobody_is_at(closed: str) -> None:
     finished = run_in_shell(f"memorygraph check - --json {closed}")
     assert (finished.returncode, "NoneType" in finished.stderr) == (0, False)

@@ -128,7 +128,7 @@ READS: dict[str, Callable[[MemoryGraph], object]] = {
 """Each of the ways in which a namespace is read."""
 
 
-@pytest.mark.parametrize("name", mostly_slow(READS, ordinary=5))
+@pytest.mark.parametrize("name", mostly_slow(READS, ordinary=3))
 def test_the_first_read_after_its_time_finds_nothing_of_what_has_expired(graph: MemoryGraph, name: str) -> None:
     plant(graph)
     known = str(READS[name](graph))

@@ -33,7 +33,7 @@ from memorygraph.query import Query
 from memorygraph.runtime.convo.journal import Journal
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_stopping import await_waiting
-from tests.examples import every_nth
+from tests.examples import every_nth, mostly_slow
 from tests.graph.test_deletions import THOUGHT
 
 HALF = 500
@@ -584,7 +584,7 @@ def test_what_a_conversation_changed_becomes_what_it_was_before(graph: MemoryGra
 AT_O = 'Edge(edge_id="e", from_node="o", to_node="o", verb="{verb}", weight=1.0);'
 
 
-@pytest.mark.parametrize("expired", [False, True])
+@pytest.mark.parametrize("expired", mostly_slow([False, True], ordinary=1))
 @pytest.mark.parametrize(
     "said",
     [

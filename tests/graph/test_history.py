@@ -672,7 +672,7 @@ def _check_undo(graph: MemoryGraph, program: str) -> None:
     assert graph.broken_invariants() == []
 
 
-@pytest.mark.parametrize(("which", "program"), every_nth(product(NODES, NODE_PROGRAMS), 5))
+@pytest.mark.parametrize(("which", "program"), every_nth(product(NODES, NODE_PROGRAMS), 10))
 def test_a_node_that_a_load_deletes_and_changes_comes_back_with_all_that_hung_on_it(
     graph: MemoryGraph, which: str, program: str
 ) -> None:

@@ -12,6 +12,7 @@ from memorygraph.graph import forgetting, loads, sizes
 from memorygraph.graph.forgetting import ForgettingState
 from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.memory.values import Entity, Observations, Relation
+from tests.examples import every_nth, mostly_slow
 from tests.stored import everything
 
 EDGES = 12
@@ -59,7 +60,7 @@ WAYS: dict[str, tuple[Callable[[MemoryGraph], object], str, int]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", mostly_slow(WAYS, ordinary=1))
 def test_a_change_of_too_many_edges_is_refused_before_anything_is_written(
     hub: MemoryGraph, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
@@ -105,7 +106,7 @@ LARGE = [
 ]
 
 
-@pytest.mark.parametrize(("make", "way", "nodes", "statements"), LARGE)
+@pytest.mark.parametrize(("make", "way", "nodes", "statements"), every_nth(LARGE, 3))
 def test_what_goes_with_a_node_counts_in_what_its_deletion_takes_and_the_way_that_is_named_works(
     graph: MemoryGraph,
     monkeypatch: pytest.MonkeyPatch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from memorygraph.graph.search import SHARED_TOKEN
 from memorygraph.memory.recall import MESSAGE_DEPTH, recall_hits
 from memorygraph.messages import neo4j_storage
 from memorygraph.messages.indexing import index_messages
+from tests.examples import every_nth
 
 PROMPT = " ".join(f"Rule {number}: be kind to whoever asks." for number in range(60)) + " Never mention marmalade."
 NAMES = [f"talk {number}" for number in range(7)]
@@ -95,13 +97,14 @@ def test_what_was_indexed_later_is_found_in_the_conversation(graph: MemoryGraph)
     assert all(len(found_in(graph, name)) == 1 for name in NAMES)
 
 
-@pytest.mark.parametrize(
-    "gone", [NAMES[:1], NAMES[-1:], NAMES[:4], NAMES[2:6]], ids=["first", "last", "most", "middle"]
-)
-@pytest.mark.parametrize("edited", [False, True])
+GONE = {"first": NAMES[:1], "last": NAMES[-1:], "most": NAMES[:4], "middle": NAMES[2:6]}
+
+
+@pytest.mark.parametrize(("edited", "which"), every_nth(product([False, True], GONE), 3))
 def test_what_is_forgotten_is_named_no_more_and_the_others_find_their_prompt(
-    graph: MemoryGraph, gone: list[str], edited: bool
+    graph: MemoryGraph, which: str, edited: bool
 ) -> None:
+    gone = GONE[which]
     for name in NAMES:
         talk(graph, name)
     for name in gone:

@@ -479,7 +479,7 @@ else:
 """
 
 
-@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("asynchronous", mostly_slow([False, True], ordinary=1))
 def test_a_stream_that_a_program_leaves_is_recorded_at_its_end(
     world: World, server: tuple[str, tuple[str, str] | None], asynchronous: bool
 ) -> None:

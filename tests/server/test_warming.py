@@ -12,6 +12,7 @@ from memorygraph.library import CYPHER
 from memorygraph.query import Query
 from memorygraph.server.launch import WARMING, Launch
 from memorygraph.server.server_home import ServerHome
+from tests.examples import every_nth
 
 _ALL = "MATCH (node) RETURN count(node) AS nodes, COUNT { ()-->() } AS edges"
 
@@ -55,7 +56,7 @@ def test_no_step_asks_the_embedding_model(graph: MemoryGraph, monkeypatch: pytes
         warming.take(step, graph)
 
 
-@pytest.mark.parametrize(("switch", "begins"), [("", True), ("on", True), ("off", False)])
+@pytest.mark.parametrize(("switch", "begins"), every_nth([("", True), ("on", True), ("off", False)], 2))
 def test_it_works_behind_a_start_unless_it_is_switched_off(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, switch: str, begins: bool
 ) -> None:

@@ -99,7 +99,7 @@ def _query(canary: Canary, text: str) -> None:
     canary.says(canary.graph.query(_aim(text, canary), {**PARAMETERS, "url": canary.url}))
 
 
-@pytest.mark.parametrize("place", every_nth(PLACES, 3))
+@pytest.mark.parametrize("place", every_nth(PLACES, 6))
 def test_no_place_hides_what_is_refused(well: Canary, place: str) -> None:
     for deed in DEEDS:
         with pytest.raises(QueryError, match=REFUSED):

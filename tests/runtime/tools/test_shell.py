@@ -11,6 +11,7 @@ import pytest
 
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ImportedTool, ToolFailure, open_tool, shell
+from tests.examples import mostly_slow
 from tests.runtime.tools.processes import has_ended
 
 
@@ -99,7 +100,10 @@ def test_a_flood_of_output_is_stopped(stream: str, folder: Path) -> None:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("line", ["sleep 100", "exec >&- 2>&-; sleep 100", "trap '' TERM HUP; sleep 100; sleep 100"])
+@pytest.mark.parametrize(
+    "line",
+    mostly_slow(["trap '' TERM HUP; sleep 100; sleep 100", "sleep 100", "exec >&- 2>&-; sleep 100"], ordinary=1),
+)
 def test_the_time_limit_ends_the_command_with_its_children(
     line: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
