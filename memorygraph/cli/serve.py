@@ -45,11 +45,12 @@ def entry_of_command() -> dict[str, Any]:
     """The entry of a client's configuration that starts a server as this command would.
 
     Clients start servers without the variables of a shell, in another folder, and may not know where this program is:
-    the entry names all of them. The values of the variables, a password and keys among them, are part of it.
+    the entry names all of them. The values of the variables, a password and keys among them, are part of it. Python is
+    not to look for modules in that folder (`-P`), which may be of a foreign project.
     """
     arguments = [argument for argument in sys.argv[1:] if argument != CLIENT_CONFIG]
     variables = {name: make_absolute(name, value) for name, value in sorted(os.environ.items()) if is_needed(name)}
-    return {"command": sys.executable, "args": ["-m", "memorygraph", *arguments], "env": variables}
+    return {"command": sys.executable, "args": ["-P", "-m", "memorygraph", *arguments], "env": variables}
 
 
 def entry_of_url(host: str, port: int, hosts: tuple[str, ...], *, with_token: bool) -> dict[str, Any]:

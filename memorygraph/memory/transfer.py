@@ -29,6 +29,7 @@ from memorygraph.memory.writes import LANGUAGE, Writer
 from memorygraph.scripts import read_script
 
 _KINDS: dict[Any, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
+UNKNOWN = "unknown"  # the type of an entity of which a file says nothing but that something leads there
 # Of what `read/beyond-nodes-and-edges` counts, what no entity, observation or relation says.
 _NO_ENTITIES = (
     "nodes whose id is no text, or an empty one",
@@ -97,7 +98,7 @@ class Transfer(ForeignFile):
         def build(plan: EntityPlan) -> Callable[[StoredWrite], LoadReport]:
             warnings = list(self.warnings)
             new, observed = self.plan_entities(plan, warnings)
-            self.plan_relations(plan)
+            new += self.plan_relations(plan, warnings)
 
             def report(stored: StoredWrite) -> LoadReport:
                 nodes = new + len(stored.indexes & observed) if stored.revision else 0
@@ -139,19 +140,20 @@ class Transfer(ForeignFile):
                 repeats[text] += 1
         return new, frozenset(indexes)
 
-    def plan_relations(self, plan: EntityPlan) -> None:
-        """Plan the relations; a `ScriptError` names those that have no end."""
-        missing = set(plan.missing(name for _, each in self.relations for name in (each.source, each.target)))
-        problems = [
-            self.problem(line, f"Entity with name {name} not found", "unknown-entity")
-            for line, each in self.relations
-            for name in dict.fromkeys((each.source, each.target))
-            if name in missing
-        ]
-        if problems:
-            raise ScriptError(problems[:MAX_PROBLEMS])
-        for _, relation in self.relations:
+    def plan_relations(self, plan: EntityPlan, warnings: list[Problem]) -> int:
+        """Plan the relations; returns the number of new entities, which stand for the ends that are missing.
+
+        The reference server has stored relations without looking at their ends.
+        """
+        new = 0
+        for line, relation in self.relations:
+            for name in plan.missing((relation.source, relation.target)):
+                new += plan.add_entity(name, UNKNOWN)
+                if len(warnings) < MAX_PROBLEMS:
+                    led = f"no entity is named {name}; what leads there leads to an entity without observations"
+                    warnings.append(self.problem(line, led, "unknown-entity"))
             plan.relate(relation)
+        return new
 
 
 def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: Provenance | None = None) -> LoadReport:

@@ -29,6 +29,7 @@ def test_what_serve_prints_starts_a_server_on_the_same_graph_from_anywhere(
     graph: MemoryGraph, server: Server, tmp_path: Path
 ) -> None:
     entry = json.loads(output_of(server, graph.namespace, "--client-config"))["mcpServers"]["memory"]
+    (tmp_path / "click.py").write_text('raise SystemExit("a module of the folder was run")')
 
     async def load() -> None:
         # The SDK gives a server no more of the environment than where its user's files are.

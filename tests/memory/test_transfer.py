@@ -112,16 +112,28 @@ def test_each_wrong_line_is_said_with_its_place_and_nothing_is_stored(graph: Mem
     assert Entities(graph.scope).read_graph().entities == []
 
 
-def test_a_relation_without_an_end_is_said_with_its_place(graph: MemoryGraph, path: Path) -> None:
-    path.write_text(_text([LINES[1], {**LINES[4], "to": "X"}, {**LINES[4], "from": "Y", "to": "X"}]), "utf-8")
-    with pytest.raises(ScriptError) as raised:
-        _import(graph, path)
-    assert [(each.line, each.message) for each in raised.value.problems] == [
-        (2, "Entity with name X not found"),
-        (3, "Entity with name Y not found"),
-        (3, "Entity with name X not found"),
+def test_a_relation_without_an_end_leads_to_an_entity_of_which_nothing_is_known(graph: MemoryGraph, path: Path) -> None:
+    graph.entities.create([Entity(name="Z", entity_type="person", observations=["is stored already"])])
+    knows = {"type": "relation", "relationType": "knows"}
+    ends = [("A", "X"), ("Y", "X"), ("X", "Z")]
+    said = [{"type": "entity", "name": "A", "entityType": "t", "observations": []}]
+    path.write_text(_text([*said, *({**knows, "from": one, "to": other} for one, other in ends)]), "utf-8")
+    report = _import(graph, path)
+    assert [(each.line, each.code, each.message.partition(";")[0]) for each in report.warnings] == [
+        (2, "unknown-entity", "no entity is named X"),
+        (3, "unknown-entity", "no entity is named Y"),
     ]
-    assert graph.namespaces() == [] or all(info.name != graph.namespace for info in graph.namespaces())
+    assert (report.nodes_created, report.edges_created) == (3, 3)
+    found = graph.entities.read_graph()
+    assert {each.name: each.entity_type for each in found.entities} == {
+        "A": "t",
+        "X": "unknown",
+        "Y": "unknown",
+        "Z": "person",
+    }
+    assert [(each.source, each.target) for each in found.relations] == ends
+    again = _import(graph, path)
+    assert (again.nodes_created, again.edges_created, again.warnings) == (0, 0, ())
 
 
 def test_a_file_that_is_missing_is_said_so(graph: MemoryGraph, path: Path) -> None:
