@@ -16,6 +16,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
+from memorygraph.drafts import clear_drafts, lock_draft
 from memorygraph.errors import ConnectionError, MemoryGraphError
 
 ADMINISTRATOR = 0
@@ -154,9 +155,11 @@ def refuse_exposed(path: Path) -> None:
 def write_private(path: Path, text: str | bytes) -> None:
     """Write a file that only its owner can read, whole or not at all."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, unfinished = tempfile.mkstemp(dir=path.parent)  # its mode is 0600
+    clear_drafts(path.parent.glob(".private-*.part"))
+    descriptor, unfinished = tempfile.mkstemp(".part", ".private-", path.parent)  # its mode is 0600
     try:
         with os.fdopen(descriptor, "wb") as file:
+            lock_draft(descriptor)
             file.write(os.fsencode(text))
             file.flush()
             os.fsync(file.fileno())

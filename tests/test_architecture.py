@@ -17,15 +17,15 @@ from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError
 from tests import async_stub
 from tests.modules import FILES, PACKAGE, imports, nodes_of, part_of
+from tests.site.codes import ERROR
 
 # What a part may import: itself, and what stands in an earlier row.
 ROWS = (
-    {"errors"},
+    {"drafts", "errors"},
     {
         "budget",
         "codes",
         "collection",
-        "drafts",
         "home",
         "hosts",
         "json_text",
@@ -179,7 +179,7 @@ def test_the_asynchronous_client_has_the_signatures_of_the_client() -> None:
 
 
 def test_the_tree_of_errors_is_drawn_whole() -> None:
-    drawn = set(re.findall(r"── (\w+) \[(\d+)\]", errors.__doc__ or ""))
+    drawn = {(error["name"], error["exit"]) for error in ERROR.finditer(errors.__doc__ or "")}
     for path in FILES:
         if path.stem not in {"__init__", "__main__"}:
             import_module(".".join(("memorygraph", *path.relative_to(PACKAGE).with_suffix("").parts)))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph.drafts import clear_drafts, lock_draft
+from memorygraph.home import write_private
 from memorygraph.messages.spool import Spool
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools.file import DRAFT, FileTool
@@ -24,6 +25,14 @@ with open(sys.argv[1], "xb") as file:
     file.flush()
     print("writing", flush=True)
     time.sleep(600)
+"""
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from memorygraph.home import write_private
+os.fsync = lambda descriptor: os._exit(9)
+write_private(Path(sys.argv[1]), "half")
 """
 
 
@@ -99,3 +108,11 @@ def test_a_recorder_clears_what_killed_ones_have_left(tmp_path: Path) -> None:
     leave(spool.folder / "00000000000000000001-a.part")
     added = spool.add({"id": "call"})
     assert list(spool.folder.iterdir()) == [added]
+
+
+def test_a_private_file_of_any_name_clears_what_killed_processes_have_left(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "password")], check=False).returncode == 9
+    [left] = tmp_path.iterdir()
+    os.utime(left, (0, 0))
+    write_private(tmp_path / "page", "whole")
+    assert list(tmp_path.iterdir()) == [tmp_path / "page"]

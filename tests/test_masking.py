@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.masking import SECRET_KINDS, mask_secrets, mask_values
+from memorygraph import masking
+from memorygraph.masking import SECRET_KINDS, SecretKind, mask_secrets, mask_values
 from tests.examples import every_nth
 
 REFERENCE = Path(__file__).parent.parent / "docs" / "recording.md"
@@ -209,6 +210,44 @@ def test_a_long_name_is_judged_in_time() -> None:
 def test_masking_twice_is_masking_once(text: str) -> None:
     once = mask_secrets(text)
     assert mask_secrets(once) == once
+
+
+DRAWN = [kind for kind in SECRET_KINDS if not kind.pattern.pattern.startswith("--")]  # which is what these begin with
+
+
+@pytest.mark.parametrize("kind", DRAWN, ids=[kind.name for kind in DRAWN])
+@given(data=st.data())
+def test_a_text_with_a_secret_has_a_sign_of_its_kind(kind: SecretKind, data: st.DataObject) -> None:
+    found = data.draw(st.from_regex(kind.pattern))
+    assert any(sign in found.casefold() for sign in kind.signs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("pa\u017f\u017fword: hunter2hunter", "\u017fecret: hunter2hunter", "to\u212aen: hunter2hunter"),
+        *("credent\u0131al: hunter2hunter", "credent\u0130al: hunter2hunter", "author\u0131zation: Basic dXNlcjpwdw=="),
+        *("coo\u212a\u0131e: session=abc", "api-\u212aey: hunter2hunter"),
+    ],
+)
+def test_a_name_in_letters_that_count_as_others_of_another_case_is_one(text: str) -> None:
+    assert "[masked: " in mask_secrets(text)
+
+
+PIECES = [
+    *(AROUND.get(kind, "{}").replace("{}", secret) for kind, found in SECRETS.items() for secret in found),
+    *("password", ": ", "=", '"', "'", "\\", "\n", " ", "--", "a1b2c3d4e5f6", "[masked: cookie]"),
+]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES).flatmap(lambda piece: st.sampled_from([piece, piece.upper(), piece.swapcase()])))
+)
+def test_the_signs_hide_no_secret_from_its_pattern(pieces: list[str]) -> None:
+    masked = text = "".join(pieces)
+    for kind in SECRET_KINDS:
+        masked = kind.pattern.sub(lambda match, name=kind.name: masking._mask(match, name), masked)  # type: ignore[misc]
+    assert mask_secrets(text) == masked
 
 
 def test_a_text_under_the_name_of_a_secret_is_masked_at_any_depth() -> None:

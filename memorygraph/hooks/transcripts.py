@@ -26,7 +26,8 @@ MAX_TRANSCRIPT_BYTES = 256 << 20
 MAX_RESULT_CHARACTERS = 4_000  # of what a tool answered: the rest is in a file or can be had again
 CUT = "\n[... {} characters more]"
 
-_OWN = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_OWN_END = "</system-reminder>"
+_OWN = re.compile(rf"<system-reminder>.*?{_OWN_END}", re.DOTALL)
 _COMMAND = re.compile(r"\s*<(?:command-(?:name|message|args)|local-command-\w+|bash-(?:input|stdout|stderr))>")
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")  # of a text that was cut within one, or of a whole one
 _LEFT_OUT = ("isMeta", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
@@ -179,11 +180,22 @@ def user_messages(content: Any, at: datetime | None) -> Iterator[SaidMessage]:
             answer = {"role": "tool", "tool_call_id": str(part.get("tool_use_id"))}
             yield SaidMessage({**answer, "content": cut(mask_secrets(text_of(part.get("content"))))}, at)
         elif isinstance(part.get("text"), str) and not _COMMAND.match(part["text"]):
-            texts.append(mask_secrets(_OWN.sub("", part["text"])).strip())
+            texts.append(mask_secrets(without_own(part["text"])).strip())
         elif part.get("type") in {"image", "document"}:
             texts.append(f"[{part['type']}]")
     if text := "\n\n".join(filter(None, texts)):
         yield SaidMessage({"role": "user", "content": text}, at)
+
+
+def without_own(text: str) -> str:
+    """Return what a user said, without the reminders that the agent has put in.
+
+    >>> without_own("Hi<system-reminder>Today is Monday.</system-reminder>, Ada")
+    'Hi, Ada'
+    """
+    # Each that begins after the last end would look for its end in all that follows.
+    before, end, after = text.rpartition(_OWN_END)
+    return _OWN.sub("", before + end) + after
 
 
 def text_of(content: Any) -> str:

@@ -6,8 +6,10 @@ A client of HTTP reads certificates for itself otherwise: 25 ms, longer than a r
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies
 
 from memorygraph.errors import MemoryGraphError
@@ -54,19 +56,31 @@ def check_proxies() -> None:
     if "*" in map(str.strip, named.get("no", "").split(",")):
         return
     for kind in ("http", "https", "all"):
-        if not (proxy := named.get(kind)):
-            continue
-        variable = f"{kind}_proxy" if os.environ.get(f"{kind}_proxy") else f"{kind}_proxy".upper()
-        try:
-            httpx2.HTTPTransport(
-                proxy=proxy if "://" in proxy else f"http://{proxy}", verify=trusted_certificates()
-            ).close()
-        except ImportError:
-            raise MemoryGraphError(
-                f"{variable} names a SOCKS proxy, for which another package is needed: `pip install socksio`, or name "
-                "an HTTP proxy"
-            ) from None
-        except (ValueError, httpx2.InvalidURL):  # it is not shown, for it may hold a password
-            raise MemoryGraphError(
-                f"{variable} names no proxy that can be used: expected one like http://host:3128 or socks5://host:1080"
-            ) from None
+        if proxy := named.get(kind):
+            with naming_proxy(kind, httpx2):
+                httpx2.HTTPTransport(
+                    proxy=proxy if "://" in proxy else f"http://{proxy}", verify=trusted_certificates()
+                ).close()
+
+
+@contextmanager
+def naming_proxy(kind: str, library: Any) -> Iterator[None]:
+    """Name the variable whose proxy a client of httpx2, or of httpx, cannot be made for.
+
+    `kind` is what its name begins with, such as `https` or `all`. The proxy is not shown: it may hold a password.
+
+    Raises:
+        MemoryGraphError: a client could not be made.
+    """
+    variable = f"{kind}_proxy" if os.environ.get(f"{kind}_proxy") else f"{kind}_proxy".upper()
+    try:
+        yield
+    except ImportError:
+        raise MemoryGraphError(
+            f"{variable} names a SOCKS proxy, for which another package is needed: `pip install socksio`, or name "
+            "an HTTP proxy"
+        ) from None
+    except (ValueError, library.InvalidURL):
+        raise MemoryGraphError(
+            f"{variable} names no proxy that can be used: expected one like http://host:3128 or socks5://host:1080"
+        ) from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
@@ -94,29 +93,35 @@ class _Subscribers:
     def __init__(self) -> None:
         self.listeners = Listeners()
         # A session is made anew for each request; what a client said of itself is the same as long as it is connected.
-        self._sessions: dict[str, dict[int, _Subscriber]] = defaultdict(dict)
+        self._sessions: dict[str, dict[int, _Subscriber]] = {}
 
     def add(self, namespace: str, session: ServerSession, uri: str) -> None:
-        sessions = self._sessions[namespace]
+        sessions = self._sessions.setdefault(namespace, {})
         sessions.setdefault(id(session.client_params), _Subscriber(session)).add(uri)
         if len(sessions) > MAX_SUBSCRIBERS:
             del sessions[next(iter(sessions))]
 
     def remove(self, namespace: str, session: ServerSession, uri: str) -> None:
-        sessions, key = self._sessions[namespace], id(session.client_params)
-        if subscriber := sessions.get(key):
+        key = id(session.client_params)
+        if subscriber := self._sessions.get(namespace, {}).get(key):
             subscriber.uris.pop(uri, None)
             if not subscriber.uris:
-                del sessions[key]
+                self._forget(namespace, key)
 
     async def changed(self, namespace: str) -> None:
         await self.listeners.changed(namespace)
-        for key, subscriber in list(self._sessions[namespace].items()):
+        for key, subscriber in list(self._sessions.get(namespace, {}).items()):
             try:
                 for uri in list(subscriber.uris):
                     await subscriber.session.send_resource_updated(uri)
             except Exception:  # noqa: BLE001 - a client that is gone is no reason for another one's call to fail
-                self._sessions[namespace].pop(key, None)
+                self._forget(namespace, key)
+
+    def _forget(self, namespace: str, key: int) -> None:
+        sessions = self._sessions.get(namespace, {})
+        sessions.pop(key, None)
+        if not sessions:
+            self._sessions.pop(namespace, None)
 
 
 class StartingError(ConnectionError):

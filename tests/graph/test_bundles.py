@@ -561,6 +561,21 @@ def test_who_writes_during_an_import_makes_it_fail(
         twin.import_bundle(path, progress=write)
 
 
+def _others_write(
+    patch: pytest.MonkeyPatch, name: str, write: Callable[[], object], *, is_called_before: bool = False
+) -> None:
+    """Have other processes write before the first call of a function of the imports, or before its result is used."""
+    call = getattr(bundle_imports, name)
+
+    def call_beside_others(*arguments: Any, **options: Any) -> Any:
+        patch.setattr(bundle_imports, name, call)
+        found = call(*arguments, **options) if is_called_before else None
+        write()
+        return found if is_called_before else call(*arguments, **options)
+
+    patch.setattr(bundle_imports, name, call_beside_others)
+
+
 CHECKPOINTS = "MATCH (checkpoint:Checkpoint {namespace: $namespace}) RETURN checkpoint.program AS program"
 
 
@@ -569,16 +584,12 @@ def test_an_import_that_another_process_finishes_says_so_and_leaves_all_as_it_is
     bundle: str, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_read_before: bool
 ) -> None:
     path = _written(tmp_path / "bundle", bundle)
-    read = bundles.write_bundle
 
-    def read_beside_another(*arguments: Any, **options: Any) -> Any:
-        monkeypatch.setattr(bundle_imports, "write_bundle", read)
-        found = read(*arguments, **options) if is_read_before else None
+    def write() -> None:
         twin.import_bundle(path)
         twin.load('Node(node_id="later", name="L", data="");')
-        return found or read(*arguments, **options)
 
-    monkeypatch.setattr(bundle_imports, "write_bundle", read_beside_another)
+    _others_write(monkeypatch, "write_bundle", write, is_called_before=is_read_before)
     with pytest.raises(ConflictError, match="another process has finished this import"):
         twin.import_bundle(path)
     assert twin.query(CHECKPOINTS) == []
@@ -589,15 +600,12 @@ def test_an_import_that_another_process_has_compared_and_brought_up_to_date_goes
     bundle: str, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = _written(tmp_path / "bundle", bundle)
-    read = bundles.write_bundle
 
-    def read_after_another(*arguments: Any, **options: Any) -> Any:
-        monkeypatch.setattr(bundle_imports, "write_bundle", read)
+    def write() -> None:
         assert _interrupted(twin, path, 3)  # before the last transaction, which ends the import
         twin.query("MATCH (node:Node {namespace: $namespace, id: 'a'}) SET node.new = true", write=True)
-        return read(*arguments, **options)
 
-    monkeypatch.setattr(bundle_imports, "write_bundle", read_after_another)
+    _others_write(monkeypatch, "write_bundle", write)
     twin.import_bundle(path)
     assert twin.query(CHECKPOINTS) == []
     assert twin.node("a").data == "coffee"
@@ -607,15 +615,12 @@ def test_a_bundle_of_nothing_that_another_process_has_imported_takes_no_namespac
     graph: MemoryGraph, twin: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = _written(tmp_path / "bundle", exported(graph))
-    end = bundle_imports.end_import
 
-    def end_after_another(*arguments: Any) -> None:
-        monkeypatch.setattr(bundle_imports, "end_import", end)
+    def write() -> None:
         twin.import_bundle(path)
         twin.load('Node(node_id="later", name="L", data="");')
-        end(*arguments)
 
-    monkeypatch.setattr(bundle_imports, "end_import", end_after_another)
+    _others_write(monkeypatch, "end_import", write)
     twin.import_bundle(path)
     assert [revision.revision for revision in twin.revisions()] == [1]
     assert twin.broken_invariants() == []

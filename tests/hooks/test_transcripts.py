@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -139,6 +140,32 @@ def test_a_tool_that_answered_nothing_has_said_nothing(tmp_path: Path, answer: d
     path = tmp_path / "session.jsonl"
     path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": [result]}}), "utf-8")
     assert said(path) == [{"role": "tool", "tool_call_id": "t", "content": text}]
+
+
+def said_by_user(tmp_path: Path, text: str) -> list[dict[str, Any]]:
+    path = tmp_path / "session.jsonl"
+    path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": text}}), "utf-8")
+    return said(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a<system-reminder>b\nc</system-reminder>d<system-reminder>e</system-reminder>f", "adf"),
+        ("<system-reminder>a<system-reminder>b</system-reminder>c</system-reminder>d", "c</system-reminder>d"),
+        ("a</system-reminder>b<system-reminder>c", "a</system-reminder>b<system-reminder>c"),
+        ("a<system-reminder>b</system-reminder>c<system-reminder>d", "ac<system-reminder>d"),
+    ],
+)
+def test_of_what_the_user_said_the_reminders_are_left_out(tmp_path: Path, text: str, left: str) -> None:
+    assert said_by_user(tmp_path, text) == [{"role": "user", "content": left}]
+
+
+def test_many_tags_that_are_not_closed_are_read_at_once(tmp_path: Path) -> None:
+    text = "<system-reminder>" * 20_000  # which took 20 s where each looked for its end
+    start = time.process_time()
+    assert said_by_user(tmp_path, text) == [{"role": "user", "content": text}]
+    assert time.process_time() - start < 5
 
 
 def test_a_line_that_is_its_own_ancestor_ends_the_path(tmp_path: Path) -> None:

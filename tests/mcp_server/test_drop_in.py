@@ -17,6 +17,7 @@ from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 
 from memorygraph import MemoryGraph
 from memorygraph.mcp_server import build_server, choose_tools
+from memorygraph.mcp_server import server as server_module
 from memorygraph.mcp_server.resources import PROMPTS
 from memorygraph.mcp_server.tools import TOOLS
 from memorygraph.mcp_server.wording import say_in_words_of_tools
@@ -432,6 +433,30 @@ def test_who_subscribed_hears_of_that_resource_until_unsubscribing_and_an_unknow
 
     run(work)
     assert heard == ["memory://knowledge-graph", "memory://knowledge-graph", "memory://overview"]
+
+
+@pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
+def test_a_namespace_without_subscribers_keeps_nothing(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[dict[str, Any]] = []
+
+    class Watched(server_module._Subscribers):
+        def __init__(self) -> None:
+            super().__init__()
+            kept.append(self._sessions)
+
+    monkeypatch.setattr(server_module, "_Subscribers", Watched)
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph), mode="legacy") as client:
+            await client.session.unsubscribe_resource("memory://overview")
+            await call(client, "create_entities", entities=[A])
+            assert kept == [{}]
+            await client.session.subscribe_resource("memory://overview")
+            assert kept[0].keys() == {graph.namespace}
+            await client.session.unsubscribe_resource("memory://overview")
+            assert kept == [{}]
+
+    run(work)
 
 
 def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph) -> None:

@@ -9,6 +9,7 @@ from memorygraph import MemoryGraph
 from memorygraph.graph.search import namespace_token
 from memorygraph.library import CYPHER
 from memorygraph.memory.datasets import ROLES
+from memorygraph.memory.recall import DEPTH
 from memorygraph.messages.indexing import date_messages, index_messages
 
 
@@ -23,6 +24,16 @@ def say(graph: MemoryGraph, conversation: str, *turns: tuple[str, str], at: date
     if at is not None:
         date_messages(graph.scope, conversation, dict.fromkeys(ids[-len(turns) :], at))
     return ids
+
+
+def crowd(graph: MemoryGraph, name: str) -> None:
+    """Create more nodes of a name than a recall of its words asks the index for at first."""
+    graph.query(
+        "UNWIND range(0, $crowd) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, name: $name, data: '', "
+        "namespace_token: $token})",
+        {"crowd": 25 * DEPTH, "name": name, "token": graph.scope.token},
+        write=True,
+    )
 
 
 def learn(graph: MemoryGraph, facts: Sequence[tuple[str, str, list[str]]]) -> None:

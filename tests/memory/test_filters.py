@@ -15,14 +15,14 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall as recall_module
 from memorygraph.memory.filters import LAST_TIME, parse_bound
-from memorygraph.memory.recall import DEPTH, MESSAGE_DEPTH, RecallHit, recall_hits
+from memorygraph.memory.recall import MESSAGE_DEPTH, RecallHit, recall_hits
 from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
 from memorygraph.messages.indexing import date_messages
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import FEWEST_GRAPHS, examples, mostly_slow
-from tests.memory.recalling import say
+from tests.memory.recalling import crowd, say
 
 START = datetime(2024, 4, 28, 22, 30, tzinfo=UTC)
 SPEAKERS = ("Ada", "Émile", "user", "assistant")
@@ -227,8 +227,8 @@ def test_what_leads_on_is_looked_for_only_where_there_is_something_to_lead_to(
 
 
 def test_few_that_fit_are_found_among_many_that_do_not(graph: MemoryGraph) -> None:
-    crowd = [("assistant", f"tea tea tea {i}") for i in range(2 * MESSAGE_DEPTH)]
-    say(graph, "talk", ("Zoe", "A long story in which tea is mentioned once, and then never again, by me."), *crowd)
+    others = [("assistant", f"tea tea tea {i}") for i in range(2 * MESSAGE_DEPTH)]
+    say(graph, "talk", ("Zoe", "A long story in which tea is mentioned once, and then never again, by me."), *others)
     assert [hit.name for hit in recall_hits(graph.scope, "tea", speaker="zoe", limit=3).hits] == ["Zoe"]
     assert [hit.name for hit in recall_hits(graph.scope, "tea", role="user", limit=3).hits] == ["Zoe"]
 
@@ -259,23 +259,21 @@ def test_vectors_are_searched_in_the_filter(graph: MemoryGraph, embedder: Embedd
 
 
 def test_a_node_of_the_verb_is_found_behind_all_that_the_index_is_asked_for_at_first(graph: MemoryGraph) -> None:
+    crowd(graph, "tea tea")
     graph.query(
-        "UNWIND range(0, $crowd) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, name: 'tea tea', data: '', "
-        "namespace_token: $token}) "
-        "WITH count(*) AS crowd "
         "CREATE (:Node {namespace: $namespace, id: 'found', name: '', data: 'A lady of whom all in town say: tea.', "
         "namespace_token: $token})"
         "-[:EDGE {namespace: $namespace, id: 'e', verb: 'knows', lemma: '', weight: 1.0}]->"
         "(:Node {namespace: $namespace, id: 'other', name: 'Ada', data: '', namespace_token: $token})",
-        {"crowd": 25 * DEPTH, "token": graph.scope.token},
+        {"token": graph.scope.token},
         write=True,
     )
     assert [hit.id for hit in graph.recall("tea", verb="knows").hits][:1] == ["found"]
 
 
 def test_an_alias_of_the_kind_is_found_among_many_of_others(graph: MemoryGraph) -> None:
-    crowd = [{"id": f"n{i}", "kind": "thing", "alias": "tea tea tea"} for i in range(60)]
-    rows = [*crowd, {"id": "found", "kind": "person", "alias": "a lady who is called after her tea, by all in town"}]
+    others = [{"id": f"n{i}", "kind": "thing", "alias": "tea tea tea"} for i in range(60)]
+    rows = [*others, {"id": "found", "kind": "person", "alias": "a lady who is called after her tea, by all in town"}]
     graph.load('Node(node_id="other", name="Ada", data="");')
     graph.query(
         "UNWIND $rows AS row CREATE (:Alias {namespace: $namespace, id: row.id, name: row.alias, "

@@ -12,8 +12,8 @@ from memorygraph.json_text import UnreadableRecord
 from memorygraph.memory import entities as entities_module
 from memorygraph.memory.entities import MAX_PLANNED_ROWS
 from memorygraph.memory.items import ItemKey, Items, ItemWrites, text_of_value
-from memorygraph.memory.recall import DEPTH
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
+from tests.memory.recalling import crowd
 
 HOMES = {ItemKey(f"users.{user}.", "home"): {"text": f"lives in {town}"} for user, town in ((1, "Bath"), (2, "York"))}
 
@@ -53,12 +53,7 @@ UNKNOWN: dict[str, Callable[[MemoryGraph, str], object]] = {
 
 
 def test_items_are_found_behind_all_that_the_index_is_asked_for_at_first(homes: MemoryGraph) -> None:
-    homes.query(
-        "UNWIND range(0, $crowd) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, name: 'york york', data: '', "
-        "namespace_token: $token})",
-        {"crowd": 25 * DEPTH, "token": homes.scope.token},
-        write=True,
-    )
+    crowd(homes, "york york")
     assert [item.address for item, _ in Items(homes.scope).find("york", limit=3)] == [ItemKey("users.2.", "home")]
 
 

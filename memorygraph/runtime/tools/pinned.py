@@ -16,9 +16,8 @@ from urllib.request import getproxies, proxy_bypass
 import anyio.to_thread
 import httpx2
 
-from memorygraph.errors import MemoryGraphError
 from memorygraph.llm.addresses import PinnedAddresses, is_loopback
-from memorygraph.llm.certificates import trusted_certificates
+from memorygraph.llm.certificates import naming_proxy, trusted_certificates
 
 
 class PinnedSending:
@@ -80,19 +79,22 @@ def pinned_httpx_transport(addresses: PinnedAddresses) -> Any:
 
 def make_transport(url: str, addresses: PinnedAddresses, library: Any = httpx2) -> Any:
     """The transport for a client of httpx2, or of httpx, whose requests go to the host of a URL."""
-    proxy = find_proxy(url)
-    if proxy is None:
+    found = find_proxy(url)
+    if found is None:
         return PinnedTransport(addresses) if library is httpx2 else pinned_httpx_transport(addresses)
-    try:
+    kind, proxy = found
+    with naming_proxy(kind, library):
         return library.AsyncHTTPTransport(proxy=proxy, verify=trusted_certificates())
-    except (ValueError, ImportError, library.InvalidURL) as error:  # SOCKS needs a package of its own
-        raise MemoryGraphError(f"the proxy that the environment names cannot be used: {error}") from None
 
 
-def find_proxy(url: str) -> str | None:
-    """The proxy that the environment names for a URL; none for this machine's own services, which it cannot reach."""
+def find_proxy(url: str) -> tuple[str, str] | None:
+    """The proxy that the environment names for a URL, after what it is for: the scheme, or `all`.
+
+    There is none for this machine's own services, which it cannot reach.
+    """
     parts, named = urlsplit(url), getproxies()
-    proxy = named.get(parts.scheme) or named.get("all")
+    kind = parts.scheme if named.get(parts.scheme) else "all"
+    proxy = named.get(kind)
     if not proxy or is_loopback(parts.hostname or "") or proxy_bypass(parts.netloc):
         return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+    return kind, proxy if "://" in proxy else f"http://{proxy}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -219,13 +220,28 @@ def test_a_model_whose_name_is_excepted_is_reached_without_the_proxy(
         assert house.visits == visits
 
 
-@pytest.mark.parametrize("proxy", ["ftp://proxy.example:21", "socks5://127.0.0.1:9", "http://[", "http://127.0.0.1:9"])
-def test_a_proxy_that_cannot_be_used_fails_the_call(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
-    monkeypatch.setenv("http_proxy", proxy)
-    monkeypatch.delenv("no_proxy", raising=False)
+@pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+@pytest.mark.parametrize(
+    ("proxy", "message"),
+    [
+        ("ftp://ada:planted@proxy.example:21", "{} names no proxy that can be used"),
+        ("http://ada:planted/2@127.0.0.1:9", "{} names no proxy that can be used"),  # taken for a port
+        ("socks5://ada:planted@127.0.0.1:9", "{} names a SOCKS proxy, for which .*`pip install socksio`"),
+        ("http://[", "failed: "),
+        ("http://ada:planted@127.0.0.1:9", "failed: "),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_fails_the_call_and_is_not_shown(
+    monkeypatch: pytest.MonkeyPatch, variable: str, proxy: str, message: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # as where it is not installed
+    for name in ("HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, proxy)
     for call, scheme in ((call_http_tool, "http"), (open_mcp_tool, "mcp")):
-        with pytest.raises(ToolFailure):
+        with pytest.raises(ToolFailure, match=message.format(variable)) as raised:
             call(FOREIGN_NAME, Permissions.of([scheme], [FOREIGN_NAME]))
+        assert "planted" not in str(raised.value)
 
 
 @pytest.mark.parametrize("address", [FIRST, "169.254.169.254", "0.0.0.0", "::1", "::ffff:127.0.0.1", "fe80::1"])
