@@ -493,12 +493,13 @@ WHERE message.said = row.said
 SET message += row.parts;
 
 // name: filter-values
-// Whether a filter can fit anything: the kinds of nodes, a conversation and a verb. Parameters: namespace, kind,
-// conversation, verb.
+// Whether a filter can fit anything: the kinds of nodes, a conversation and a verb. A kind is looked up in the index that
+// recall asks for it, which knows its words by their stems. Parameters: namespace, kind, terms (a Lucene query for the kind,
+// made by memorygraph.memory.filters), conversation, verb.
 CYPHER 25
 WHEN $kind IS NOT NULL THEN {
-  MATCH (node:Node {namespace: $namespace})
-  WHERE node.id IS NOT NULL AND node.kind = $kind
+  CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node
+  WHERE node.namespace = $namespace AND node.kind = $kind
   RETURN 1 AS found LIMIT 1
 }
 WHEN $verb IS NOT NULL THEN {

@@ -233,7 +233,8 @@ def check_filter(namespace: Namespace, options: Mapping[str, Any]) -> None:
     """
     for name in ("conversation", "kind", "verb"):
         wanted: dict[str, Any] = {"conversation": None, "kind": None, "verb": None, name: options.get(name)}
-        if wanted[name] is not None and not namespace.read("recall/filter-values", **wanted):
+        terms = [f'+namespace_token:"{namespace.token}"^0', *RecallFilter(kind=wanted["kind"]).kind_clauses()]
+        if wanted[name] is not None and not namespace.read("recall/filter-values", terms=" ".join(terms), **wanted):
             has = {"conversation": "conversation", "kind": "node of the kind", "verb": "edge with the verb"}[name]
             told = "names are matched exactly"
             if wanted["kind"] == SHOWN_WITHOUT_KIND:

@@ -186,6 +186,16 @@ def test_any_kind_leaves_its_nodes_and_no_others(graph: MemoryGraph) -> None:
         assert [hit.name for hit in graph.recall("tea", kind=kind).hits] == [f"tea {i}"]
 
 
+def test_a_kind_is_known_by_its_exact_text_also_where_no_node_of_it_fits(graph: MemoryGraph) -> None:
+    for i, kind in enumerate(KINDS):
+        graph.entities.create([Entity(name=f"tea {i}", entity_type=kind, observations=[])])
+    for kind in KINDS:
+        assert not graph.recall("zebra", kind=kind).hits
+    for kind in ("node.jS", "node", "The", "of", "+", "c", "a b", "東京", "padded", "x" * 299, "persons", "?"):
+        with pytest.raises(NotFoundError, match="no node of the kind"):
+            graph.recall("zebra", kind=kind)
+
+
 def test_a_verb_leaves_nodes_at_either_end_of_it(graph: MemoryGraph) -> None:
     for i in range(60):
         graph.load(f'Node(node_id="n{i}", name="tea tea", data="tea {i}");')
