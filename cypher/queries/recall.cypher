@@ -55,9 +55,9 @@ RETURN hit.id AS id, hit:Message AS is_message, score, sources.names AS ways // 
 // what an alias leads to, each entry is asked, until enough are found: of nodes the best first, and all of them, which the index
 // collects before it gives one, only where too few of these fit. Of what very many conversations share, each entry is
 // asked whether it is of the conversation. Parameters: namespace, message_searches [{conversation, searches [{terms,
-// shared}]}], alias_terms (`terms` are Lucene queries made by memorygraph.memory.words), node_searches [{terms, options,
-// kind, verb}], depth, message_depth, roles (`weights`, one for each that counts more or
-// less, and `wishes`, how those are worded), wish (how much they count).
+// shared}]}], alias_terms (`terms` are Lucene queries made by memorygraph.memory.words), node_searches [{best (the `terms`
+// of those that are asked first), terms, options, kind, verb}], depth, message_depth, roles (`weights`, one for each that
+// counts more or less, and `wishes`, how those are worded), wish (how much they count).
 CYPHER 25
 UNWIND $message_searches AS asked
 CALL (asked) {
@@ -85,13 +85,13 @@ CALL (asked) {
   WITH asked, 20 * $depth AS best_depth
   CALL (asked, best_depth) {
     WITH asked, best_depth WHERE asked.options.limit IS NULL
-    CALL db.index.fulltext.queryNodes('node_text', asked.terms, {limit: best_depth}) YIELD node, score
+    CALL db.index.fulltext.queryNodes('node_text', asked.best, {limit: best_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
       AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
     WITH node LIMIT $depth
     RETURN count(node) AS fitting
   }
-  CALL db.index.fulltext.queryNodes('node_text', asked.terms,
+  CALL db.index.fulltext.queryNodes('node_text', CASE WHEN fitting = $depth THEN asked.best ELSE asked.terms END,
                                      CASE WHEN fitting = $depth THEN {limit: best_depth} ELSE asked.options END)
   YIELD node, score
   WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
