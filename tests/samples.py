@@ -11,7 +11,7 @@ _SAMPLES: list[tuple[Any, str]] = [
     (
         "a",
         """
-        addresses after alias_terms arrival at before begin body checkpoint containing content conversation
+        addresses after alias_terms all_terms arrival at before begin body checkpoint containing content conversation
         conversation_token database edges element end entity_arrival entity_id first forgetting from graph home id into
         invariant key keys kind labels last length load log mark message model name named namespace namespace_token
         named_id needed new_prefix new_tip new_version node nodes operation order parent place prefix program
@@ -44,7 +44,7 @@ _SAMPLES: list[tuple[Any, str]] = [
     ([["a", "b"]], "pairs"),
     ([{"name": "a", "spellings": ["a"], "terms": "a"}], "spelled"),
     ([{"conversation": None, "searches": [{"terms": "a", "shared": False}]}], "message_searches"),
-    ([{"terms": "a", "options": {}, "kind": None, "verb": None}], "node_searches"),
+    ([{"best": "a", "terms": "a", "options": {}, "kind": None, "verb": None}], "node_searches"),
     ({}, "ends expected filters lemmas properties record roles wanted"),
     ({"nodes": [], "edges": []}, "absent"),
     ({"a": "1"}, "tokens"),

@@ -59,9 +59,9 @@ ORDER BY shelf;
 // name: find
 // The items of the shelves from one on and before another that a text brings to mind, best first: those that have its words,
 // and those whose vectors are near, two lists that are fused as recall fuses its own. All that has the words, which the index
-// collects before it gives one, is asked for only where too few of the best are such items. Parameters: namespace, terms (a Lucene
-// query made by memorygraph.memory.words), vectors (none, or one), model (`` without a vector), kind, shelf, end, depth (the
-// entries of each list that count), constant, limit.
+// collects before it gives one, is asked for only where too few of the best are such items. Parameters: namespace, terms and
+// all_terms (Lucene queries made by memorygraph.memory.words, for the best and for all), vectors (none, or one), model (``
+// without a vector), kind, shelf, end, depth (the entries of each list that count), constant, limit.
 CYPHER 25
 CALL () {
   WITH 20 * $depth AS best_depth
@@ -71,7 +71,8 @@ CALL () {
     WITH item LIMIT $depth
     RETURN count(item) AS fitting
   }
-  CALL db.index.fulltext.queryNodes('node_text', $terms, CASE WHEN fitting = $depth THEN {limit: best_depth} ELSE {} END)
+  CALL db.index.fulltext.queryNodes('node_text', CASE WHEN fitting = $depth THEN $terms ELSE $all_terms END,
+                                     CASE WHEN fitting = $depth THEN {limit: best_depth} ELSE {} END)
   YIELD node AS item, score
   WHERE score > 0 AND item:Item AND item.namespace = $namespace AND item.shelf >= $shelf AND item.shelf < $end
   WITH item, score LIMIT $depth

@@ -55,9 +55,9 @@ RETURN hit.id AS id, hit:Message AS is_message, score, sources.names AS ways // 
 // what an alias leads to, each entry is asked, until enough are found: of nodes the best first, and all of them, which the index
 // collects before it gives one, only where too few of these fit. Of what very many conversations share, each entry is
 // asked whether it is of the conversation. Parameters: namespace, message_searches [{conversation, searches [{terms,
-// shared}]}], alias_terms (`terms` are Lucene queries made by memorygraph.memory.words), node_searches [{terms, options,
-// kind, verb}], depth, message_depth, roles (`weights`, one for each that counts more or
-// less, and `wishes`, how those are worded), wish (how much they count).
+// shared}]}], alias_terms (`terms` are Lucene queries made by memorygraph.memory.words), node_searches [{best (the `terms`
+// of those that are asked first), terms, options, kind, verb}], depth, message_depth, roles (`weights`, one for each that
+// counts more or less, and `wishes`, how those are worded), wish (how much they count).
 CYPHER 25
 UNWIND $message_searches AS asked
 CALL (asked) {
@@ -85,13 +85,13 @@ CALL (asked) {
   WITH asked, 20 * $depth AS best_depth
   CALL (asked, best_depth) {
     WITH asked, best_depth WHERE asked.options.limit IS NULL
-    CALL db.index.fulltext.queryNodes('node_text', asked.terms, {limit: best_depth}) YIELD node, score
+    CALL db.index.fulltext.queryNodes('node_text', asked.best, {limit: best_depth}) YIELD node, score
     WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
       AND CASE WHEN asked.verb IS NULL THEN true ELSE EXISTS { (node)-[:EDGE {verb: asked.verb}]-() } END
     WITH node LIMIT $depth
     RETURN count(node) AS fitting
   }
-  CALL db.index.fulltext.queryNodes('node_text', asked.terms,
+  CALL db.index.fulltext.queryNodes('node_text', CASE WHEN fitting = $depth THEN asked.best ELSE asked.terms END,
                                      CASE WHEN fitting = $depth THEN {limit: best_depth} ELSE asked.options END)
   YIELD node, score
   WHERE score > 0 AND node.namespace = $namespace AND coalesce(node.kind = asked.kind, asked.kind IS NULL)
@@ -493,12 +493,13 @@ WHERE message.said = row.said
 SET message += row.parts;
 
 // name: filter-values
-// Whether a filter can fit anything: the kinds of nodes, a conversation and a verb. Parameters: namespace, kind,
-// conversation, verb.
+// Whether a filter can fit anything: the kinds of nodes, a conversation and a verb. A kind is looked up in the index that
+// recall asks for it, which knows its words by their stems. Parameters: namespace, kind, terms (a Lucene query for the kind,
+// made by memorygraph.memory.filters), conversation, verb.
 CYPHER 25
 WHEN $kind IS NOT NULL THEN {
-  MATCH (node:Node {namespace: $namespace})
-  WHERE node.id IS NOT NULL AND node.kind = $kind
+  CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node
+  WHERE node.namespace = $namespace AND node.kind = $kind
   RETURN 1 AS found LIMIT 1
 }
 WHEN $verb IS NOT NULL THEN {

@@ -115,12 +115,15 @@ class RecallFilter:
         """Whether any hit of a kind, `node` or `message`, can fit."""
         return not (self.of_messages if kind == "node" else self.of_nodes)
 
-    def searches(self, namespace: str, messages: str, nodes: str, depth: int, *, leads: bool) -> dict[str, Any]:
+    def searches(
+        self, namespace: str, messages: str, nodes: str, all_nodes: str, depth: int, *, leads: bool
+    ) -> dict[str, Any]:
         """What each index is asked, as parameters: for what fits and, with `leads`, for what can lead on to it.
 
-        `messages` and `nodes` are the terms without a filter; `depth` is how many nodes count.
+        `messages` and `nodes` are the terms without a filter, and `all_nodes` those that find all nodes with a word;
+        `depth` is how many nodes count.
         """
-        of_kind = " ".join([*self.kind_clauses(), nodes])
+        best, of_kind = (" ".join([*self.kind_clauses(), terms]) for terms in (nodes, all_nodes))
         # What words cannot say exactly is looked at hit by hit, as far as it takes; else the index counts.
         fitting: dict[str, list[Any]] = {
             "message_searches": [
@@ -128,13 +131,13 @@ class RecallFilter:
             ]
             if self.of_messages
             else [],
-            "node_searches": [{"terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb}]
+            "node_searches": [{"best": best, "terms": of_kind, "options": {}, "kind": self.kind, "verb": self.verb}]
             if self.of_nodes
             else [],
         }
         every: dict[str, list[Any]] = {
             "message_searches": [{"conversation": None, "searches": [{"terms": messages, "shared": False}]}],
-            "node_searches": [{"terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None}],
+            "node_searches": [{"best": None, "terms": nodes, "options": {"limit": depth}, "kind": None, "verb": None}],
         }
         if self.leaves_all:
             return every
@@ -233,7 +236,8 @@ def check_filter(namespace: Namespace, options: Mapping[str, Any]) -> None:
     """
     for name in ("conversation", "kind", "verb"):
         wanted: dict[str, Any] = {"conversation": None, "kind": None, "verb": None, name: options.get(name)}
-        if wanted[name] is not None and not namespace.read("recall/filter-values", **wanted):
+        terms = [f'+namespace_token:"{namespace.token}"^0', *RecallFilter(kind=wanted["kind"]).kind_clauses()]
+        if wanted[name] is not None and not namespace.read("recall/filter-values", terms=" ".join(terms), **wanted):
             has = {"conversation": "conversation", "kind": "node of the kind", "verb": "edge with the verb"}[name]
             told = "names are matched exactly"
             if wanted["kind"] == SHOWN_WITHOUT_KIND:

@@ -228,9 +228,11 @@ class Items:
             return []
         if embedder is not None:
             embed_missing(self.namespace, embedder)
+        tokens = [self.namespace.token]
         query = self.namespace.query(
             "items/find",
-            terms=words_query(words, (), [self.namespace.token], NODE_FIELDS),
+            terms=words_query(words, (), tokens, NODE_FIELDS),
+            all_terms=words_query(words, (), tokens, NODE_FIELDS, of_all=True),
             kind=KIND,
             shelf=prefix,
             end=end_of_prefix(prefix),

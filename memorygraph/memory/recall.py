@@ -343,6 +343,7 @@ def recall_query(
         return None
     message_terms = words_query(words, times_meant(text, at), [namespace.token], {"said": 1})
     node_terms = words_query(words, (), [namespace.token], NODE_FIELDS)
+    all_node_terms = words_query(words, (), [namespace.token], NODE_FIELDS, of_all=True) if filtered.of_nodes else ""
     depth = max(DEPTH, limit)
     return namespace.query(
         "recall/recall" if filtered.leaves_all else "recall/recall-filtered",
@@ -354,7 +355,7 @@ def recall_query(
         **vector_parameters(embedder, meant),
         **fusion_parameters(limit, steps=steps),
         filters=filtered.conditions(),
-        **filtered.searches(namespace.name, message_terms, node_terms, depth, leads=leads and steps),
+        **filtered.searches(namespace.name, message_terms, node_terms, all_node_terms, depth, leads=leads and steps),
     )
 
 

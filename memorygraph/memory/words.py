@@ -87,14 +87,28 @@ def asks_assistant(text: str) -> bool:
     return _ASKS_ASSISTANT.search(text) is not None
 
 
-def words_query(words: Sequence[str], phrases: Sequence[str], tokens: Sequence[str], fields: Mapping[str, int]) -> str:
-    """A Lucene query for any of the words in these fields, in documents with all of the tokens."""
+def words_query(
+    words: Sequence[str],
+    phrases: Sequence[str],
+    tokens: Sequence[str],
+    fields: Mapping[str, int],
+    *,
+    of_all: bool = False,
+) -> str:
+    """A Lucene query for any of the words in these fields, in documents with all of the tokens.
+
+    `of_all` is for a query whose hits are not limited: a document without any of the words is no hit of it. Without
+    that, the index finds the best few sooner.
+    """
     found = Terms.of(words)
     # Neighbours count once more where they are neighbours in a hit, too: `support group`.
     pairs = [f"{first} {second}" for first, second in pairwise(words) if {first, second} <= {*found.text}]
     # The tokens add nothing to the score: what only they match has a score of zero.
     required = [f'+namespace_token:"{token}"^0' for token in tokens]
-    return " ".join([*required, *any_of(Terms([*found.text, *pairs, *phrases], found.parts, found.signs), fields)])
+    clauses = list(any_of(Terms([*found.text, *pairs, *phrases], found.parts, found.signs), fields))
+    if of_all and clauses:
+        clauses = [f"+({' '.join(clauses)})"]
+    return " ".join([*required, *clauses])
 
 
 def times_meant(text: str, at: datetime | None) -> list[str]:

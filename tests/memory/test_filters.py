@@ -15,9 +15,10 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall as recall_module
 from memorygraph.memory.filters import LAST_TIME, parse_bound
-from memorygraph.memory.recall import MESSAGE_DEPTH, RecallHit, recall_hits
+from memorygraph.memory.recall import DEPTH, MESSAGE_DEPTH, NODE_FIELDS, RecallHit, recall_hits, recall_query
 from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
+from memorygraph.memory.words import words_of, words_query
 from memorygraph.messages.indexing import date_messages
 from memorygraph.query import Query
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -182,6 +183,42 @@ def test_any_kind_leaves_its_nodes_and_no_others(graph: MemoryGraph) -> None:
         graph.entities.create([Entity(name=f"tea {i}", entity_type=kind, observations=[])])
     for i, kind in enumerate(KINDS):
         assert [hit.name for hit in graph.recall("tea", kind=kind).hits] == [f"tea {i}"]
+
+
+def test_a_kind_is_known_by_its_exact_text_also_where_no_node_of_it_fits(graph: MemoryGraph) -> None:
+    for i, kind in enumerate(KINDS):
+        graph.entities.create([Entity(name=f"tea {i}", entity_type=kind, observations=[])])
+    for kind in KINDS:
+        assert not graph.recall("zebra", kind=kind).hits
+    for kind in ("node.jS", "node", "The", "of", "+", "c", "a b", "東京", "padded", "x" * 299, "persons", "?"):
+        with pytest.raises(NotFoundError, match="no node of the kind"):
+            graph.recall("zebra", kind=kind)
+
+
+def test_a_query_for_all_hits_has_those_with_a_word_and_their_scores(graph: MemoryGraph) -> None:
+    for i, text in enumerate(KINDS):
+        graph.entities.create([Entity(name=f"{i} {text}", entity_type="tea", observations=[f"tea or {text} is liked"])])
+    for text in (*KINDS, "tea", "teas", "or", "tea or zebra", "zebra", "tea is liked " + " ".join(KINDS)):
+        plain, of_all = (
+            graph.query(
+                "CALL db.index.fulltext.queryNodes('node_text', $terms) YIELD node, score "
+                "WITH node, score WHERE node.namespace = $namespace RETURN node.id AS id, score",
+                {"terms": words_query(words_of(text), (), [graph.scope.token], NODE_FIELDS, of_all=of_all)},
+            )
+            for of_all in (False, True)
+        )
+        scores = {row["id"]: row["score"] for row in plain if row["score"] > 0}
+        assert {row["id"]: row["score"] for row in of_all if row["score"] > 0} == scores
+        assert len(plain) == 2 * len(KINDS)
+        assert len(of_all) == len(scores) or not scores  # what has no word for the index is not a condition
+
+
+def test_the_best_nodes_are_asked_for_by_other_terms_than_all(graph: MemoryGraph) -> None:
+    query = recall_query(graph.scope, "tea", verb="visits")
+    assert query is not None
+    [asked] = query.parameters["node_searches"]
+    best, of_all = (words_query(["tea"], (), [graph.scope.token], NODE_FIELDS, of_all=each) for each in (False, True))
+    assert (asked["best"], asked["terms"]) == (best, of_all)
 
 
 def test_a_verb_leaves_nodes_at_either_end_of_it(graph: MemoryGraph) -> None:

@@ -96,3 +96,9 @@ def test_a_query_has_words_and_pairs_and_times_after_the_tokens() -> None:
         '+namespace_token:"7"^0 said:"red" said:"car" said:"red car" said:"1 May 2023" '
         'said_parts:"red" said_parts:"car"'
     )
+
+
+def test_a_query_for_all_hits_takes_no_document_without_a_word() -> None:
+    assert words_query(["red"], [], ["7"], {"said": 1}, of_all=True) == (
+        '+namespace_token:"7"^0 +(said:"red" said_parts:"red")'
+    )
