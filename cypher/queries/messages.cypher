@@ -85,6 +85,17 @@ WHERE NOT EXISTS { (first)<-[:NEXT]-(:Message) }
 WITH nodes(path) AS messages
 RETURN [message IN messages | message.body] AS bodies, [message IN messages | message.sampled] AS sampled;
 
+// name: said-behind
+// What stands behind a message, from the tip of a version back: the bodies, and when each was said. Parameters: namespace,
+// tip, parent (`` for all of it).
+MATCH (tip:Message {namespace: $namespace, id: $tip})
+MATCH path = (tip) (()<-[:NEXT]-(before WHERE before.id <> $parent))* (first)
+WHERE NOT EXISTS { (first)<-[:NEXT]-(parent:Message) WHERE parent.id <> $parent }
+UNWIND nodes(path) AS message
+WITH message
+WHERE message.said_at IS :: ZONED DATETIME
+RETURN message.body AS body, message.said_at AS at;
+
 // name: audit
 // The same with all that is stored of each message, to be checked. Parameters: namespace, id.
 MATCH (tip:Message {namespace: $namespace, id: $id})

@@ -79,6 +79,7 @@ CHOICE = 5  # how many times as many hits are read as are asked for, where they 
 ANSWERED = 0.5  # how much a message of an assistant counts for an order
 SPREAD = 0.9  # what each hit leaves to the next of its session: the day of a conversation
 RELATIONS = 3  # sentences that are said of a node
+COPIES = (1, 4, 16)  # how many times as many hits are read, where edits have made copies of some
 MAX_REWRITES = 5  # of a vector, for one recall: one is enough, but others may go on deleting
 INDEX_SECONDS = 3.0  # how long the first recall waits for messages of an earlier release to be indexed
 OBSERVED = "observed"  # the verb of the edge from an entity to an observation of it
@@ -268,15 +269,32 @@ def find_rows(
     query = recall_query(namespace, text, embedder=embedder, **options)
     if query is None:
         return []
-    rows = read_rows(namespace, query)
+    rows = read_once_each(namespace, query)
     if "vector_filters" not in query.parameters or not options.get("steps", True):
         return rows  # all there is was looked through, or nothing is to lead on
     if len(rows) >= query.parameters["limit"] or not (rows or can_lead_on(namespace, options)):
         return rows
     if leading := recall_query(namespace, text, leads=True, **options):
         searches = {name: leading.parameters[name] for name in SEARCHES}
-        rows = read_rows(namespace, replace(query, parameters={**query.parameters, **searches}))
+        rows = read_once_each(namespace, replace(query, parameters={**query.parameters, **searches}))
     return rows
+
+
+def read_once_each(namespace: Namespace, query: Query) -> list[dict[str, Any]]:
+    """Run a query so that each message is one hit, the best of its copies; more is read where copies take places.
+
+    An edit stores all that stands behind it again, in a version of its own.
+    """
+    wanted = query.parameters["limit"]
+    for limit in (times * wanted for times in COPIES):
+        deeper = {name: max(limit, query.parameters[name]) for name in ("depth", "message_depth")}
+        found = read_rows(namespace, replace(query, parameters={**query.parameters, **deeper, "limit": limit}))
+        once: dict[tuple[Any, ...], dict[str, Any]] = {}
+        for row in found:
+            once.setdefault((row["conversation"], row["at"], row["body"] or row["id"]), row)
+        if len(once) >= wanted or len(found) < limit:
+            break
+    return list(once.values())[:wanted]
 
 
 class IndexingWarning(UserWarning):

@@ -8,6 +8,7 @@ conversation; recording a call is three.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -100,7 +101,7 @@ class Neo4jStorage:
 
     def apply(self, change: VersionChange) -> tuple[Version, frozenset[str]]:
         """Change a version, in one transaction."""
-        rows = self._rows(change.parent, change.entries)
+        rows = self._rows(change.parent, change.entries, self._said_before(change))
         # The last page goes with the query that moves the version, so that a small change is one query.
         last = max(0, len(rows) - MAX_ROWS_PER_QUERY)
         ahead, known = self._store_ahead(rows)
@@ -335,13 +336,25 @@ class Neo4jStorage:
         if rows:
             transaction.run("messages/attach", again=again, rows=rows)
 
-    def _rows(self, parent: str, entries: Sequence[MessageEntry]) -> list[dict[str, Any]]:
-        """The rows of messages that follow `parent`."""
+    def _said_before(self, change: VersionChange) -> Mapping[str, list[datetime]]:
+        """When what an edit may store anew was said, by its body, the last first: what stood behind its place."""
+        times = defaultdict[str, list[datetime]](list)
+        if change.entries and change.base.tip not in {change.parent, ROOT}:
+            for row in self.namespace.read("messages/said-behind", tip=change.base.tip, parent=change.parent):
+                times[row["body"]].append(row["at"].to_native())
+        return times
+
+    def _rows(
+        self, parent: str, entries: Sequence[MessageEntry], times: Mapping[str, list[datetime]] = {}
+    ) -> list[dict[str, Any]]:
+        """The rows of messages that follow `parent`; they are said now, but for those that were said before."""
         now = datetime.now(UTC)
         tokens = [self.namespace.token, self._tokens["conversation_token"]]
         rows = []
         for entry in entries:
-            index = index_row(entry.id, entry.message, now) if self.recalled else {**NOT_INDEXED, "at": now}
+            before = times.get(entry.message.body)
+            at = before.pop() if before else now
+            index = index_row(entry.id, entry.message, at) if self.recalled else {**NOT_INDEXED, "at": at}
             rows.append(
                 {
                     "id": entry.id,

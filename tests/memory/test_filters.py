@@ -15,7 +15,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall as recall_module
 from memorygraph.memory.filters import LAST_TIME, parse_bound
-from memorygraph.memory.recall import DEPTH, MESSAGE_DEPTH, NODE_FIELDS, RecallHit, recall_hits, recall_query
+from memorygraph.memory.recall import MESSAGE_DEPTH, NODE_FIELDS, RecallHit, recall_hits, recall_query
 from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
 from memorygraph.memory.words import words_of, words_query
@@ -208,7 +208,8 @@ def test_a_query_for_all_hits_has_those_with_a_word_and_their_scores(graph: Memo
             for of_all in (False, True)
         )
         scores = {row["id"]: row["score"] for row in plain if row["score"] > 0}
-        assert {row["id"]: row["score"] for row in of_all if row["score"] > 0} == scores
+        # Others store meanwhile, which changes how rare a word is.
+        assert {row["id"]: row["score"] for row in of_all if row["score"] > 0} == pytest.approx(scores, rel=0.01)
         assert len(plain) == 2 * len(KINDS)
         assert len(of_all) == len(scores) or not scores  # what has no word for the index is not a condition
 

@@ -120,6 +120,25 @@ def test_messages_before_and_behind_what_fits_come_with_it(graph: MemoryGraph) -
     assert sources(ask(graph, "greyhound balcony", steps=False)) == {TALK[2][1]: "fulltext"}
 
 
+def test_a_message_that_edits_have_copied_is_one_hit_and_takes_the_place_of_no_other(graph: MemoryGraph) -> None:
+    talk = graph.messages("talk")
+    for number in range(4):
+        talk.append({"role": "user", "content": f"Pelicans are {number} years old."})
+        talk.append({"role": "assistant", "content": f"Pelicans live long: {number}."})
+    before = {hit.text: hit.at for hit in ask(graph, "pelicans").hits}
+    for number in range(6):
+        talk[0]["content"] = f"Gulls, {number}"
+    found = ask(graph, "pelicans", limit=len(before), steps=False).hits
+    assert {hit.text: hit.at for hit in found} == before  # what was edited is in the first version
+    assert len(found) == len(before)
+
+
+def test_what_was_said_twice_is_two_hits(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("Ada", "Pelicans again."), at=datetime(2026, 5, 8, tzinfo=UTC))
+    graph.messages("talk").append({"role": "user", "name": "Ada", "content": "Pelicans again."})
+    assert [hit.text for hit in ask(graph, "pelicans", steps=False).hits] == ["Pelicans again."] * 2
+
+
 def test_what_no_recall_searches_does_not_come_with_a_hit_that_it_shares(graph: MemoryGraph) -> None:
     begun = [{"role": "user", "content": "The greyhound sleeps."}]
     said = [Message.of(turn) for turn in [*begun, {"role": "user", "content": "So what?"}]]

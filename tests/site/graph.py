@@ -157,7 +157,7 @@ PROPERTIES: Mapping[str, tuple[str, str]] = {
     "said_at": (TIME, "when it was said, in UTC"),
     "speaker": ("text", "who said it: a name, or else the role"),
     "home": ("text", "the conversation in which it was said first"),
-    "conversations": (TEXTS, "the conversations that hold it"),
+    "conversations": (TEXTS, "the conversations that hold it, or held it before an edit"),
     "passages": ("integer", "how many passages it has"),
     "span": ("list of integers", "where it begins and ends, in characters of the message"),
     "call": ("text", "which call it came from"),
