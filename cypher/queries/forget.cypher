@@ -1020,3 +1020,18 @@ CREATE (load:Load {namespace: $namespace, id: $load, revision: namespace.revisio
 SET load += $record
 DETACH DELETE forgetting
 RETURN load.revision AS revision;
+
+// name: transcript-forgotten
+// When a conversation that hooks keep was last forgotten, by the hash of its name in the records of this, or now while it is
+// on a list; null if not since a time. Parameters: namespace, name, tokens, since.
+CALL () {
+  MATCH (load:Load {namespace: $namespace})
+  USING INDEX load:Load(namespace, at)
+  WHERE load.at >= $since AND any(token IN $tokens WHERE token IN load.transcripts)
+  RETURN load.at AS at
+  UNION ALL
+  MATCH (forgetting:Forgetting {namespace: $namespace})
+  WHERE $name IN forgetting.conversations
+  RETURN datetime() AS at
+}
+RETURN max(at) AS at;

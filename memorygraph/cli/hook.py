@@ -106,8 +106,10 @@ def answer_event(settings: Settings, given: HookInput, budget: Budget, limit: in
         MemoryGraphError: it can't be done now; a transcript then waits.
     """
     from memorygraph.home import chosen_namespace
-    from memorygraph.hooks import PendingTranscripts, keep_transcripts, read_transcript, recall_for_prompt
+    from memorygraph.hooks import KEEPING, PendingTranscripts, keep_transcripts, read_transcript, recall_for_prompt
 
+    if given.event in KEEPING and not given.ref:
+        say_note("the input names no transcript, or not whose: nothing is kept of it")
     if dry_run and not given.is_prompt:
         output.print_text(f"{given.conversation}:")
         for said in read_transcript(given.ref) if given.ref else ():
@@ -122,7 +124,7 @@ def answer_event(settings: Settings, given: HookInput, budget: Budget, limit: in
         return
     with settings.connect() as graph:
         if not given.is_prompt:
-            keep_transcripts(graph, pending)
+            keep_transcripts(graph, pending, given.ref)
             return
         context = recall_for_prompt(graph, given, budget, limit)
     if context and dry_run:

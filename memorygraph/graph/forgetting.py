@@ -14,6 +14,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
@@ -21,7 +22,7 @@ from memorygraph.errors import ConflictError, NotFoundError, TooLargeError
 from memorygraph.graph.aliases import find_named
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import UNCOMPACTED, Namespace, NamespaceTransaction, work_through
-from memorygraph.graph.search import SHARED_TOKEN, conversation_token, conversation_tokens
+from memorygraph.graph.search import SHARED_TOKEN, conversation_token, conversation_tokens, transcript_tokens
 from memorygraph.graph.writes import NOTHING
 from memorygraph.json_text import parse_stored_json
 from memorygraph.sentences import Sentence, list_counts
@@ -550,12 +551,28 @@ def finish(
         went = read_counts(state.properties["went"])
         counts = {"nodes_deleted": went.get("nodes", 0), "edges_deleted": went.get("edges", 0)}
         kept = {name: state.properties[name] for name in ("went", "stayed")}
+        if transcripts := transcript_tokens(state.properties["conversations"]):
+            kept["transcripts"] = transcripts
         language = EXPIRY_LANGUAGE if kind == "expired" else LANGUAGE
         record = {**NOTHING, **counts, **kept, "language": language, "statements": 0, "by": "", "files": UNCOMPACTED}
         revision = state.run("finish", load=load, record=record)["revision"]
         return report(kind, state.properties, revision)
 
     return namespace.write(work)
+
+
+def find_transcript_forgotten(namespace: Namespace, conversation: str, since: datetime | None) -> datetime | None:
+    """Return when a conversation that hooks keep was last forgotten, or has expired; None if not since a time.
+
+    While it is being forgotten, that is now, by the clock of the database.
+    """
+    [row] = namespace.read(
+        "forget/transcript-forgotten",
+        name=conversation,
+        tokens=transcript_tokens([conversation]),
+        since=since or datetime.min.replace(tzinfo=UTC),
+    )
+    return None if row["at"] is None else row["at"].to_native()
 
 
 def report(kind: ForgettingKind, properties: dict[str, Any], revision: int, *, dry_run: bool = False) -> Forgotten:

@@ -14,6 +14,7 @@ from memorygraph.word_parts import PARTS, Terms, segments_of, words_with_signs
 MAX_TERMS = 64
 MAX_TERM = 255
 MAX_NAMED = 64  # conversations of one message that have a word each in the index; all others have `SHARED_TOKEN`
+TRANSCRIPT_PREFIX = "claude-code-"  # of conversations that hooks keep: the id of the agent's session follows it
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
 # A word keeps the marks on its letters; half a character is in no text that is stored, nor can it be asked for.
@@ -40,6 +41,15 @@ def conversation_tokens(namespace: str, conversations: Sequence[str]) -> list[st
     """The words by which a message is found in its conversations: one for each, and of very many one for all others."""
     named = [conversation_token(namespace, name) for name in conversations[:MAX_NAMED]]
     return named if len(conversations) <= MAX_NAMED else [*named, SHARED_TOKEN]
+
+
+def transcript_tokens(conversations: Sequence[str]) -> list[str]:
+    """The hashes by which the record of a forgetting tells the transcripts that hooks had kept.
+
+    Of no other conversations: their names can be guessed, unlike the id of a session.
+    """
+    named = [name for name in conversations if name.startswith(TRANSCRIPT_PREFIX)]
+    return [digits_of(name.encode("utf-8", "surrogatepass"), b"transcript") for name in named]
 
 
 def digits_of(text: bytes, person: bytes = b"") -> str:

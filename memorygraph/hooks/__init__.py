@@ -3,12 +3,13 @@
 The inputs, the answers and the transcripts are those of Claude Code, whose hooks other agents have taken over.
 """
 
-from memorygraph.hooks.events import EVENTS, HookInput, keep_transcripts, recall_for_prompt
+from memorygraph.hooks.events import EVENTS, KEEPING, HookInput, keep_transcripts, recall_for_prompt
 from memorygraph.hooks.transcripts import SaidMessage, read_transcript
 from memorygraph.messages.pending import PendingTranscripts, TranscriptRef
 
 __all__ = [
     "EVENTS",
+    "KEEPING",
     "HookInput",
     "PendingTranscripts",
     "SaidMessage",

@@ -37,6 +37,7 @@ from memorygraph.mcp_server.tools import (
     DEFAULT_TOKENS,
     Advance,
     AnswerTokens,
+    KnownArguments,
     Tool,
     ToolAnswer,
     keep_fitting,
@@ -113,7 +114,7 @@ def check_contextscript(*, program: ContextScriptText, strict: Strict = False) -
     return ToolAnswer.of({"errors": told})
 
 
-@tool("memory", "Recall", RecallAnswer)
+@tool("memory", "Recall", RecallAnswer, base=KnownArguments)
 def recall(
     graph: MemoryGraph,
     *,

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from mcp.types import Completion, GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.mcp_server.graph_tools import show_conversation
 from memorygraph.mcp_server.sdk import make
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS
@@ -19,6 +19,7 @@ from memorygraph.memory.pages import as_json
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
+    from memorygraph.memory.pages import EntityGraph
 
 MAX_COMPLETIONS = 100  # by the protocol
 GRAPH_TOKENS = 4 * DEFAULT_TOKENS
@@ -68,6 +69,18 @@ class GraphResource:
         return {"name": name, "title": self.title, "description": self.description, "mimeType": self.mime_type}
 
 
+def open_entity(graph: MemoryGraph, name: str) -> EntityGraph:
+    """Open an entity by its name or an alias.
+
+    Raises:
+        NotFoundError: no entity has it.
+    """
+    found = graph.entities.open([name], max_tokens=DEFAULT_TOKENS)
+    if not found.entities:
+        raise NotFoundError(f"no entity has the name or the alias `{name}`; `search` finds ids by text")
+    return found
+
+
 # What a client can read, in the order in which it is listed.
 RESOURCES = (
     GraphResource(
@@ -93,7 +106,7 @@ RESOURCES = (
         "memory://entity/{name}",
         "Entity",
         "An entity by its name, with its observations and relations",
-        lambda graph, parts: as_json(graph.entities.open([parts["name"]], max_tokens=DEFAULT_TOKENS).as_dict()),
+        lambda graph, parts: as_json(open_entity(graph, parts["name"]).as_dict()),
         complete=lambda graph, text: graph.entities.names(text, MAX_COMPLETIONS + 1),
     ),
     GraphResource(

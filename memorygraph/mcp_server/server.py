@@ -171,7 +171,7 @@ class _Handlers:
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = self._tools.get(params.name)
         if tool is None:
-            raise request_error(types.INVALID_PARAMS, sendable(explain_missing_tool(params.name)))
+            raise request_error(types.INVALID_PARAMS, sendable(explain_missing_tool(params.name, self._tools)))
         # What a client says of itself goes into the record of each write: one line, and not a long one.
         CALLER.set(sendable("".join(filter(str.isprintable, name_client(ctx))))[:MAX_CALLER].strip())
         loop = current_token()  # calls of a program that nest deep go on in threads that know no event loop
@@ -278,12 +278,17 @@ def require_resource(uri: str) -> tuple[GraphResource, dict[str, str]]:
     return found
 
 
-def explain_missing_tool(name: str) -> str:
-    """Say that a tool is not offered, and what would offer it."""
+def explain_missing_tool(name: str, offered: Mapping[str, Tool]) -> str:
+    """Say that a tool is not among those that are offered, and why."""
     missing = f"there is no tool {name!r}"
     if name not in TOOLS:
         return missing
-    return f"{missing} here: `serve` has left it out, or not the group {TOOLS[name].group} among its --tools"
+    group = TOOLS[name].group
+    if group not in {tool.group for tool in offered.values()}:
+        return f"{missing} here: its group, {group}, is not among the --tools of `serve`"
+    if TOOLS[name].writes and not any(tool.writes for tool in offered.values()):
+        return f"{missing} here: this server is read-only (`serve --read-only`)"
+    return f"{missing} here: it is left out (`serve --without {name}`)"
 
 
 def caller_of(ctx: Context) -> str:

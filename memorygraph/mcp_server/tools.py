@@ -69,9 +69,9 @@ class ToolArguments(BaseModel):
 
 
 class KnownArguments(ToolArguments):
-    """The arguments of a tool that changes what is stored: one that it does not know is refused.
+    """The arguments of a tool of our own: one that it does not know is refused.
 
-    It may ask for what keeps the change from being made, as `dryRun` for `dry_run` does.
+    It may ask for what keeps a change from being made, as `dryRun` for `dry_run` does, or be a filter that is misspelt.
     """
 
     @model_validator(mode="before")
@@ -205,11 +205,10 @@ def tool(
     """Make a tool of a function, in a group: its name is that of the tool, and its docstring is what clients read.
 
     Its parameters after the graph are the tool's arguments, besides those of `base`. `hints` are the fields `writes`,
-    `destructive`, `idempotent`, `open_world`, `runs` and `needs_graph` of a tool. One of our own that writes refuses
-    arguments that it does not know.
+    `destructive`, `idempotent`, `open_world`, `runs` and `needs_graph` of a tool. One of our own refuses
+    arguments that it does not know; in a group of another server it says so by its `base`.
     """
-    is_strict = hints.get("writes", False) and group not in DROP_IN_GROUPS
-    parent: type[ToolArguments] = base or (KnownArguments if is_strict else ToolArguments)
+    parent: type[ToolArguments] = base or (ToolArguments if group in DROP_IN_GROUPS else KnownArguments)
 
     def register(run: Callable[..., ToolAnswer]) -> Tool:
         name = run.__name__

@@ -8,8 +8,10 @@ import socket
 import subprocess
 import sys
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner, Result
@@ -256,6 +258,74 @@ def test_a_forgotten_session_is_not_kept_again_by_what_waits(
     assert memory.conversations() == []
 
 
+def say_later(path: Path, text: str, at: str | None = "2999-01-01T00:00:00Z") -> None:
+    """Let a user say more in a transcript, at a time or at an unknown one."""
+    [*_, last] = [line for line in map(json.loads, path.read_text("utf-8").splitlines()) if "uuid" in line]
+    line = {**last, "type": "user", "parentUuid": last["uuid"], "uuid": text, "timestamp": at}
+    line["message"] = {"role": "user", "content": text}
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("event", "transcript", "conversation"),
+    [("Stop", "session.jsonl", SESSION), ("SubagentStop", "agent-def456.jsonl", f"{SESSION}-agent-def456")],
+)
+@pytest.mark.parametrize("expires", [False, True])
+def test_what_was_said_before_a_session_was_forgotten_does_not_come_back(
+    memory: MemoryGraph, home: Path, event: str, transcript: str, conversation: str, *, expires: bool
+) -> None:
+    hook(event, given(event, home))
+    assert texts(memory, conversation)
+    if expires:
+        memory.expire_conversation(conversation, at=datetime.now(UTC))
+    else:
+        memory.forget_conversation(conversation)
+    hook(event, given(event, home))
+    assert memory.conversations() == []
+    say_later(home / transcript, "nobody knows when", None)
+    for text in ("after it", "and more"):
+        say_later(home / transcript, text)
+        assert hook(event, given(event, home)).stderr == ""
+    assert texts(memory, conversation) == ["after it", "and more"]
+    assert len(memory.messages(conversation).versions()) == 1
+    said = str([each.as_dict() for each in memory.revisions()]) + str(memory.query("MATCH (load:Load) RETURN load"))
+    assert conversation not in said
+
+
+def test_what_is_said_while_a_session_is_being_forgotten_is_not_kept(
+    memory: MemoryGraph, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook("Stop", given("Stop", home))
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr("memorygraph.graph.forgetting.finish", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            memory.forget_conversation(SESSION)
+    hook("Stop", given("Stop", home))
+    assert memory.conversations() == []
+    memory.forget_conversation(SESSION)
+    say_later(home / "session.jsonl", "after it")
+    hook("Stop", given("Stop", home))
+    assert texts(memory, SESSION) == ["after it"]
+
+
+def test_the_forgetting_of_another_session_leaves_a_session_whole(memory: MemoryGraph, home: Path) -> None:
+    hook("Stop", given("Stop", home, session_id="another"))
+    memory.forget_conversation("claude-code-another")
+    hook("Stop", given("Stop", home))
+    assert texts(memory, SESSION)[-1] == "You are welcome."
+    assert [info.name for info in memory.conversations()] == [SESSION]
+
+
+def test_the_record_of_a_forgotten_conversation_that_no_hook_kept_has_no_hash_of_its_name(memory: MemoryGraph) -> None:
+    memory.messages("letters to Ada").append({"role": "user", "content": "Dear Ada"})
+    memory.forget_conversation("letters to Ada")
+    memory.messages(SESSION).append({"role": "user", "content": "Hi"})
+    memory.forget_conversation(SESSION)
+    kept = "MATCH (load:Load {namespace: $namespace}) RETURN size(load.transcripts) AS hashes ORDER BY load.revision"
+    assert [row["hashes"] for row in memory.query(kept)] == [None, 1]
+
+
 def test_a_long_session_does_not_hide_what_others_know(memory: MemoryGraph, home: Path) -> None:
     own = json.loads(given("UserPromptSubmit", home, prompt="zebra question number", session_id="own"))
     said = [{"role": "user", "content": f"zebra question number {number}"} for number in range(60)]
@@ -275,7 +345,13 @@ def test_a_long_session_does_not_hide_what_others_know(memory: MemoryGraph, home
         ([], "{}", "Missing argument"),
         (["Stop", "--no-such-option"], "{}", "No such option"),
         (["UserPromptSubmit", "--budget", "plenty"], '{"session_id": "s", "prompt": "Hi"}', "is no budget"),
-        (["Stop"], '{"session_id": "s", "transcript_path": "/nowhere/x.jsonl"}', ""),
+        (
+            ["Stop"],
+            '{"session_id": "s", "transcript_path": "/nowhere/x.jsonl"}',
+            "there is no transcript /nowhere/x.jsonl",
+        ),
+        (["Stop"], '{"session_id": "s"}', "names no transcript"),
+        (["SubagentStop"], '{"session_id": "s", "agent_transcript_path": "/x.jsonl"}', "names no transcript, or not"),
         (["UserPromptSubmit"], '{"session_id": "s"}', ""),
     ],
 )

@@ -660,6 +660,9 @@ def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
             for uri in ("memory://node/none", "memory://nothing", "file:///etc/passwd", "memory://conversation/no"):
                 with pytest.raises(mcp.MCPError, match="no"):
                     await client.read_resource(uri)
+            unknown = "no entity has the name or the alias `Bob`; search_nodes and recall find what is there"
+            with pytest.raises(mcp.MCPError, match=unknown):
+                await client.read_resource("memory://entity/Bob")
             for prompt in (await client.list_prompts()).prompts:
                 [argument] = prompt.arguments or []
                 filled = await client.get_prompt(prompt.name, {argument.name: "{these} words"})

@@ -184,8 +184,11 @@ def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> Non
     async def work() -> None:
         async with mcp.Client(build_server(graph, tools=reading)) as client:
             assert {tool.name for tool in (await client.list_tools()).tools} == reading.keys()
-            with pytest.raises(mcp.MCPError, match="no tool 'create_entities'"):
+            with pytest.raises(mcp.MCPError, match="'create_entities' here: this server is read-only"):
                 await client.call_tool("create_entities", {"entities": []})
+        async with mcp.Client(build_server(graph, tools=choose_tools(["undo"]))) as client:
+            with pytest.raises(mcp.MCPError, match=r"'undo' here: it is left out \(`serve --without undo`\)"):
+                await client.call_tool("undo", {"revision": 1})
 
     run(work)
 
