@@ -660,8 +660,8 @@ CALL () {
 }
 WITH element LIMIT 1
 SET element.namespace = $namespace // its lock, before its vector is read
-WITH element
-SET element.embedding = element.embedding
+WITH element, element.embedding AS vector
+SET element.embedding = vector
 RETURN count(*) AS rewritten;
 
 // name: embed-messages
