@@ -289,9 +289,10 @@ def read_once_each(namespace: Namespace, query: Query) -> list[dict[str, Any]]:
     for limit in (times * wanted for times in COPIES):
         deeper = {name: max(limit, query.parameters[name]) for name in ("depth", "message_depth")}
         found = read_rows(namespace, replace(query, parameters={**query.parameters, **deeper, "limit": limit}))
-        once: dict[tuple[Any, ...], dict[str, Any]] = {}
-        for row in found:
-            once.setdefault((row["conversation"], row["at"], row["body"] or row["id"]), row)
+        once: dict[Any, dict[str, Any]] = {}
+        for row in found:  # an id or a body that raw Cypher has made can be anything
+            is_said = row["is_message"] and isinstance(row["body"], str)
+            once.setdefault((row["conversation"], row["at"], row["body"]) if is_said else as_text(row["id"]), row)
         if len(once) >= wanted or len(found) < limit:
             break
     return list(once.values())[:wanted]

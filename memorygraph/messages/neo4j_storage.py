@@ -341,7 +341,7 @@ class Neo4jStorage:
         times = defaultdict[str, list[datetime]](list)
         if change.entries and change.base.tip not in {change.parent, ROOT}:
             for row in self.namespace.read("messages/said-behind", tip=change.base.tip, parent=change.parent):
-                times[row["body"]].append(row["at"].to_native())
+                times[as_text(row["body"])].append(row["at"].to_native())
         return times
 
     def _rows(

@@ -289,7 +289,8 @@ def test_what_was_said_before_a_session_was_forgotten_does_not_come_back(
         assert hook(event, given(event, home)).stderr == ""
     assert texts(memory, conversation) == ["after it", "and more"]
     assert len(memory.messages(conversation).versions()) == 1
-    said = str([each.as_dict() for each in memory.revisions()]) + str(memory.query("MATCH (load:Load) RETURN load"))
+    records = "MATCH (load:Load {namespace: $namespace}) RETURN load"
+    said = str([each.as_dict() for each in memory.revisions()]) + str(memory.query(records))
     assert conversation not in said
 
 

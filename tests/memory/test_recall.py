@@ -133,6 +133,24 @@ def test_a_message_that_edits_have_copied_is_one_hit_and_takes_the_place_of_no_o
     assert len(found) == len(before)
 
 
+def test_what_raw_cypher_made_of_other_types_is_one_hit_each_or_named(graph: MemoryGraph) -> None:
+    say(graph, "talk", ("Ada", "pelicans"), ("Ben", "pelicans, too"), ("Ada", "pelicans at last"))
+    graph.query(
+        "MATCH (message:Message {namespace: $namespace}) WHERE message.content <> 'pelicans at last' "
+        "SET message.body = CASE message.content WHEN 'pelicans' THEN ['a', 'b'] END "
+        "WITH DISTINCT 1 AS one UNWIND [['a'], 'b', 'c'] AS id CREATE (:Node {namespace: $namespace, "
+        "namespace_token: $token, id: id, name: 'pelicans', data: '', body: 'the same'})",
+        {"token": graph.scope.token},
+        write=True,
+    )
+    named = list[str]()
+    with hear_bad_elements(lambda bad: named.append(str(bad))):
+        found = ask(graph, "pelicans", steps=False).hits
+    assert sorted(str(hit.id) for hit in found if hit.kind == "node") == ["['a']", "b", "c"]
+    assert [hit.text for hit in found if hit.kind == "message"] == ["pelicans at last"]
+    assert sum("message" in each for each in named) == 2
+
+
 def test_what_was_said_twice_is_two_hits(graph: MemoryGraph) -> None:
     say(graph, "talk", ("Ada", "Pelicans again."), at=datetime(2026, 5, 8, tzinfo=UTC))
     graph.messages("talk").append({"role": "user", "name": "Ada", "content": "Pelicans again."})
