@@ -52,6 +52,11 @@ def transcript_tokens(conversations: Sequence[str]) -> list[str]:
     return [digits_of(name.encode("utf-8", "surrogatepass"), b"transcript") for name in named]
 
 
+def require_token(token: str) -> str:
+    """A condition for Lucene: a document has this word of the index, which adds nothing to its score."""
+    return f'+namespace_token:"{token}"^0'
+
+
 def digits_of(text: bytes, person: bytes = b"") -> str:
     """A hash as a word of digits; those of different kinds (`person`) do not meet."""
     return str(int.from_bytes(blake2b(text, digest_size=8, person=person).digest()))
@@ -80,9 +85,8 @@ def lucene_query(text: str, namespace: str) -> str | None:
     terms = list(dict.fromkeys(words))[:MAX_TERMS]
     if not terms:
         return None
-    # A match in the name counts twice, the namespace adds no score.
-    clauses = " ".join(any_of(Terms.of(terms), {"name": 2, "data": 1}))
-    return f'+namespace_token:"{namespace_token(namespace)}"^0 +({clauses})'
+    clauses = " ".join(any_of(Terms.of(terms), {"name": 2, "data": 1}))  # a match in the name counts twice
+    return f"{require_token(namespace_token(namespace))} +({clauses})"
 
 
 def any_of(terms: Terms, fields: Mapping[str, int]) -> Iterator[str]:
@@ -109,7 +113,7 @@ def name_query(text: str, namespace: str) -> str:
     >>> name_query("the heat", "default")
     '+namespace_token:"18345607124885091234"^0 +name:"the heat"'
     """
-    return f'+namespace_token:"{namespace_token(namespace)}"^0 +name:{quote_phrase(text[:MAX_TERM])}'
+    return f"{require_token(namespace_token(namespace))} +name:{quote_phrase(text[:MAX_TERM])}"
 
 
 def spellings_row(name: str, namespace: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, Self, TypedDict, cast
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
-from memorygraph.graph.search import SHARED_TOKEN, conversation_token, quote_phrase
+from memorygraph.graph.search import SHARED_TOKEN, conversation_token, quote_phrase, require_token
 from memorygraph.messages.indexing import day_token, in_utc, role_token, speaker_of, speaker_token, time_token
 
 Time = str | date | datetime
@@ -159,7 +159,7 @@ class RecallFilter:
         ]
 
     def _message_terms(self, messages: str, *tokens: str) -> str:
-        required = (f'+namespace_token:"{token}"^0' for token in (*tokens, *self.facets()))
+        required = map(require_token, (*tokens, *self.facets()))
         return " ".join([*self.time_clauses(), *required, messages])
 
     def facets(self) -> list[str]:
@@ -224,7 +224,7 @@ def can_lead_on(namespace: Namespace, options: Mapping[str, Any]) -> bool:
     filtered = RecallFilter.of(cast("FilterOptions", given))
     if not filtered.of_messages:
         return True
-    asked = filtered.message_searches(namespace.name, f'+namespace_token:"{namespace.token}"^0')
+    asked = filtered.message_searches(namespace.name, require_token(namespace.token))
     return bool(namespace.read("recall/any-message", searches=[each["terms"] for each in asked]))
 
 
@@ -236,7 +236,7 @@ def check_filter(namespace: Namespace, options: Mapping[str, Any]) -> None:
     """
     for name in ("conversation", "kind", "verb"):
         wanted: dict[str, Any] = {"conversation": None, "kind": None, "verb": None, name: options.get(name)}
-        terms = [f'+namespace_token:"{namespace.token}"^0', *RecallFilter(kind=wanted["kind"]).kind_clauses()]
+        terms = [require_token(namespace.token), *RecallFilter(kind=wanted["kind"]).kind_clauses()]
         if wanted[name] is not None and not namespace.read("recall/filter-values", terms=" ".join(terms), **wanted):
             has = {"conversation": "conversation", "kind": "node of the kind", "verb": "edge with the verb"}[name]
             told = "names are matched exactly"

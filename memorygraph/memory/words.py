@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import regex
 
-from memorygraph.graph.search import any_of
+from memorygraph.graph.search import any_of, require_token
 from memorygraph.messages.indexing import MONTHS, day_text, in_utc
 from memorygraph.word_parts import POSSESSIVE, Terms, segments_of, words_with_signs
 
@@ -103,8 +103,7 @@ def words_query(
     found = Terms.of(words)
     # Neighbours count once more where they are neighbours in a hit, too: `support group`.
     pairs = [f"{first} {second}" for first, second in pairwise(words) if {first, second} <= {*found.text}]
-    # The tokens add nothing to the score: what only they match has a score of zero.
-    required = [f'+namespace_token:"{token}"^0' for token in tokens]
+    required = map(require_token, tokens)  # what only they match has a score of zero
     clauses = list(any_of(Terms([*found.text, *pairs, *phrases], found.parts, found.signs), fields))
     if of_all and clauses:
         clauses = [f"+({' '.join(clauses)})"]
