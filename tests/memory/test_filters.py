@@ -195,6 +195,7 @@ def test_a_kind_is_known_by_its_exact_text_also_where_no_node_of_it_fits(graph: 
             graph.recall("zebra", kind=kind)
 
 
+@pytest.mark.alone  # what others store changes how rare a word is
 def test_a_query_for_all_hits_has_those_with_a_word_and_their_scores(graph: MemoryGraph) -> None:
     for i, text in enumerate(KINDS):
         graph.entities.create([Entity(name=f"{i} {text}", entity_type="tea", observations=[f"tea or {text} is liked"])])
@@ -208,8 +209,7 @@ def test_a_query_for_all_hits_has_those_with_a_word_and_their_scores(graph: Memo
             for of_all in (False, True)
         )
         scores = {row["id"]: row["score"] for row in plain if row["score"] > 0}
-        # Others store meanwhile, which changes how rare a word is.
-        assert {row["id"]: row["score"] for row in of_all if row["score"] > 0} == pytest.approx(scores, rel=0.01)
+        assert {row["id"]: row["score"] for row in of_all if row["score"] > 0} == scores
         assert len(plain) == 2 * len(KINDS)
         assert len(of_all) == len(scores) or not scores  # what has no word for the index is not a condition
 
