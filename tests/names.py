@@ -18,6 +18,7 @@ import pytest
 from memorygraph import EmbeddedServer, MemoryGraph, Provenance
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.forgetting import FRAMED_KEY
+from memorygraph.graph.search import TRANSCRIPT_PREFIX
 from memorygraph.library import CYPHER
 from memorygraph.memory.items import ItemKey, ItemWrites
 from memorygraph.messages.threads import ListElement, NewValues, StateKey, ThreadWrite
@@ -156,6 +157,9 @@ def _forget(graph: MemoryGraph) -> None:
     first.append({"role": "user", "content": "v"})
     graph.messages("others").append({"role": "user", "content": "u"})
     graph.forget_conversation("names")
+    transcript = graph.messages(f"{TRANSCRIPT_PREFIX}names")
+    transcript.append({"role": "user", "content": "u"})
+    graph.forget_conversation(transcript.name)
     graph.load('Node(node_id="a", name="b");')
     listed = {"namespace": graph.namespace, "forgetting": "node a"}
     kept = {**listed, "kind": "node", "target": "a", "named": "b", "load": "l"}

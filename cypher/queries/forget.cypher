@@ -1023,15 +1023,15 @@ RETURN load.revision AS revision;
 
 // name: transcript-forgotten
 // When a conversation that hooks keep was last forgotten, by the hash of its name in the records of this, or now while it is
-// on a list; null if not since a time. Parameters: namespace, name, tokens, since.
+// on a list; null if not since a time. Parameters: namespace, name, transcripts (their hashes), since.
 CALL () {
   MATCH (load:Load {namespace: $namespace})
   USING INDEX load:Load(namespace, at)
-  WHERE load.at >= $since AND any(token IN $tokens WHERE token IN load.transcripts)
+  WHERE load.at >= $since AND any(transcript IN $transcripts WHERE transcript IN load.transcripts)
   RETURN load.at AS at
   UNION ALL
   MATCH (forgetting:Forgetting {namespace: $namespace})
-  WHERE $name IN forgetting.conversations
+  WHERE forgetting.id IS NOT NULL AND $name IN forgetting.conversations
   RETURN datetime() AS at
 }
 RETURN max(at) AS at;

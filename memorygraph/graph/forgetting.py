@@ -569,7 +569,7 @@ def find_transcript_forgotten(namespace: Namespace, conversation: str, since: da
     [row] = namespace.read(
         "forget/transcript-forgotten",
         name=conversation,
-        tokens=transcript_tokens([conversation]),
+        transcripts=transcript_tokens([conversation]),
         since=since or datetime.min.replace(tzinfo=UTC),
     )
     return None if row["at"] is None else row["at"].to_native()
