@@ -254,7 +254,7 @@ class Recorder:
             path = self.spool.add(replace(call, database=self.namespace.connection.known_database).as_dict())
         if bad is None:
             self._own.add(path)
-            return f"its record waits in {self.spool.folder} for the next call that can be written, or flush()"
+            return f"its record waits in {self.spool.folder} for the next call that can be written"
         self.spool.refuse(path, str(bad))
         return f"its record is kept in {self.spool.refused_folder}, and is not tried again"
 
