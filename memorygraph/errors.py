@@ -110,9 +110,13 @@ def display_width(text: str) -> int:
     >>> display_width("né"), display_width("ne\u0301"), display_width("日本")
     (2, 2, 4)
     """
-    # Marks stand over what is before them, and the later letters of a Korean syllable within it.
+    if max(text, default="") < "\u0300":  # the first mark; wide letters come after it
+        return len(text)
+    # Marks stand over what is before them, joiners are not seen, and the later letters of a Korean syllable within it.
     drawn = [
-        char for char in text if unicodedata.category(char) not in {"Mn", "Me"} and not "\u1160" <= char <= "\u11ff"
+        char
+        for char in text
+        if unicodedata.category(char) not in {"Mn", "Me", "Cf"} and not "\u1160" <= char <= "\u11ff"
     ]
     return len(drawn) + sum(unicodedata.east_asian_width(char) in {"W", "F"} for char in drawn)
 

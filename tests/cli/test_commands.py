@@ -274,6 +274,19 @@ def test_no_server_is_started_for_a_file_that_is_wrong(tmp_path: Path, monkeypat
     assert not (tmp_path / "home").exists()
 
 
+def test_where_the_time_for_reading_is_up_it_is_said_what_was_printed_and_what_gives_more() -> None:
+    slow = (
+        "UNWIND range(1, CASE WHEN n > 2400 THEN 1000000 ELSE 1 END) AS a UNWIND range(1, 1000) AS b RETURN max(b) AS m"
+    )
+    query = f"UNWIND range(1, 2500) AS n CALL (n) {{ {slow} }} RETURN n, m"
+    finished = memorygraph("query", query, "--seconds", "1")
+    assert (finished.returncode, finished.stdout.count("─\n")) == (1, 2)
+    assert finished.stderr.startswith(
+        "2000 rows were printed, and none after them\nmemorygraph: it took longer than it may"
+    )
+    assert "; --seconds gives reading more time (in Python: seconds= of `stream`)\n" in finished.stderr
+
+
 REFUSED = 'Edge(edge_id="e", from_node="a", to_node="nobody", verb="x", weight=0.5);'
 
 
