@@ -205,6 +205,12 @@ def prompt_line(prompt: str) -> str | None:
     return line
 
 
+def confirm(question: str) -> None:
+    """Ask a person, on stderr, before anything is done; a No ends the command."""
+    if not click.confirm(question, err=True):
+        raise MemoryGraphError("the answer was no: nothing was done, and nothing has changed")
+
+
 def is_unread() -> bool:
     """Whether stdout is a pipe whose reader, such as `head` or a pager, has ended."""
     import select
