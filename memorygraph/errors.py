@@ -49,7 +49,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -163,6 +164,17 @@ class Source:
         source_line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
         length = max(1, min(span.end - span.start, len(source_line) - column + 1))
         return Problem(printable(message), code, self.file, line, column, length, source_line)
+
+
+def cut_problems(
+    problems: Sequence[Problem], most: int = MAX_PROBLEMS, rest: str = "these are the first ones"
+) -> list[Problem]:
+    """Keep the first problems, and have one after them say that there are more; `rest` is about those."""
+    kept = list(problems[:most])
+    if len(problems) > most:
+        message = f"there are more than {MAX_PROBLEMS} problems; {rest}"
+        kept.append(replace(problems[most], message=message, code="too-many-problems"))
+    return kept
 
 
 class MemoryGraphError(Exception):

@@ -27,7 +27,7 @@ from memorygraph.compiler import (
     declares_each_once,
     mentioned,
 )
-from memorygraph.errors import MAX_PROBLEMS, ConflictError, NotFoundError, Problem, ScriptError, Source
+from memorygraph.errors import MAX_PROBLEMS, ConflictError, NotFoundError, Problem, ScriptError, Source, cut_problems
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import spellings_row
@@ -434,8 +434,8 @@ def refuse_lost(
             found = find_stored(row)
             if lost := used - found.nodes - found.edges.keys():
                 # The stored end of an edge, which the program may not mention, is lost together with the edge.
-                told = sorted(lost.intersection(mentioned(program)))[:MAX_PROBLEMS]
-                raise ScriptError([describe_lost(program, identifier) for identifier in told])
+                told = sorted(lost.intersection(mentioned(program)))[: MAX_PROBLEMS + 1]
+                raise ScriptError(cut_problems([describe_lost(program, identifier) for identifier in told]))
         yield query
         has_deleted = has_deleted or query.text == deletion
 

@@ -16,7 +16,16 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, NotFoundError, Problem, ScriptError, Source, Span
+from memorygraph.errors import (
+    MAX_PROBLEMS,
+    MemoryGraphError,
+    NotFoundError,
+    Problem,
+    ScriptError,
+    Source,
+    Span,
+    cut_problems,
+)
 from memorygraph.graph.exports import ALL_SECONDS, read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
@@ -160,7 +169,7 @@ def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: 
     """Read a file of the reference memory server into a namespace, in one transaction."""
     transfer = Transfer.read(path)
     if problems := parse_lines(transfer):
-        raise ScriptError(problems[:MAX_PROBLEMS])
+        raise ScriptError(cut_problems(problems))
     return transfer.store(Writer(namespace, provenance))
 
 
@@ -222,7 +231,7 @@ def parse_lines(transfer: Transfer) -> list[Problem]:
     """Read the entities and relations in the lines of a transfer, and return the problems."""
     problems: list[Problem] = []
     for number, line in enumerate(transfer.lines, start=1):
-        if not line.strip() or len(problems) >= MAX_PROBLEMS:
+        if not line.strip() or len(problems) > MAX_PROBLEMS:
             continue
         try:
             item = parse_item(line)
