@@ -26,6 +26,7 @@ from memorygraph.errors import (
     Span,
     cut_problems,
 )
+from memorygraph.graph.bundles import FORMAT
 from memorygraph.graph.exports import ALL_SECONDS, read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
@@ -68,8 +69,13 @@ class ForeignFile:
         Raises:
             NotFoundError: there is none.
             MemoryGraphError: it is no text.
+            ScriptError: it is a bundle.
         """
-        return cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), str(path))
+        file = cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), str(path))
+        if file.lines[0].startswith(f'{{"format":"{FORMAT}"'):
+            message = "this is a bundle, which is imported with --format bundle (in Python: import_bundle)"
+            raise ScriptError([file.problem(1, message, "invalid-value")])
+        return file
 
     def problem(self, line: int, message: str, code: str, column: int = 1) -> Problem:
         """A problem at a line of the file."""

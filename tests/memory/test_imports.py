@@ -247,6 +247,16 @@ def test_what_is_damaged_is_refused_with_its_place_and_changes_nothing(
     assert graph.ids("", 10) == []
 
 
+@pytest.mark.parametrize("form", ["server-memory", "mem0", "langgraph-store"])
+def test_a_bundle_is_known_as_one(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    graph.export_bundle(tmp_path / "bundle")
+    with pytest.raises(ScriptError) as refused:
+        graph.import_memory(tmp_path / "bundle", form)
+    [problem] = refused.value.problems
+    assert problem.message.startswith("this is a bundle, which is imported with --format bundle")
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_list_of_problems_that_is_cut_says_that_there_are_more(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
     notes = tmp_path / "notes"
