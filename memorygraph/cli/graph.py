@@ -424,7 +424,7 @@ def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
     if output.wants_json():
         output.print_json({**report.as_dict(), "errors": []})
         return
-    output.print_text(f"revision {revision} undone by revision {report.revision} of namespace {report.namespace}")
+    output.print_text(f"revision {revision} undone by {report.place}")
     output.print_counts(report)
     if dry_run:
         output.say("a dry run: nothing was changed")

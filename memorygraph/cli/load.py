@@ -357,8 +357,7 @@ def say_place(settings: Settings, graph: MemoryGraph, *, dry_run: bool) -> None:
 def print_report(report: LoadReport) -> None:
     """Print what one load has stored."""
     output.print_text(
-        f"{report.file or 'script'}: {report.statements} statements in {report.elapsed_s:.2f} s, "
-        f"revision {report.revision} of namespace {report.namespace}"
+        f"{report.file or 'script'}: {report.statements} statements in {report.elapsed_s:.2f} s, {report.place}"
     )
     output.print_counts(report)
     if report.resumed_after:

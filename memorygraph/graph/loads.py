@@ -83,7 +83,12 @@ class LoadReport(Sentence):
     def __str__(self) -> str:
         warned = f"; {count_of(len(self.warnings), 'warning')}" if self.warnings else ""
         changed = counted(asdict(self))
-        return f"{self.file or 'script'}: {changed}; revision {self.revision} of namespace {self.namespace}{warned}"
+        return f"{self.file or 'script'}: {changed}; {self.place}{warned}"
+
+    @property
+    def place(self) -> str:
+        """The revision and the namespace of the load, in words; what had nothing to write made no revision."""
+        return f"{f'revision {self.revision}' if self.revision else 'no new revision'} of namespace {self.namespace}"
 
     def as_dict(self) -> dict[str, Any]:
         """The report as `--json` prints it."""

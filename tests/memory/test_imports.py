@@ -33,6 +33,7 @@ def test_twice_is_once_and_undo_takes_it_back(graph: MemoryGraph, form: str) -> 
     before = graph.export("jsonl")
     again = graph.import_memory(OF[form], form)
     assert (again.revision, again.nodes_created, again.nodes_updated) == (0, 0, 0)
+    assert f": nothing changed; no new revision of namespace {graph.namespace}" in str(again)
     assert graph.export("jsonl") == before
     assert graph.broken_invariants() == []
     graph.undo(1)
