@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
@@ -24,6 +25,7 @@ from memorygraph.graph.bundle_imports import import_bundle
 from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection, Driver
 from memorygraph.graph.cypher_limits import check_nesting
+from memorygraph.graph.driver_errors import ran_out_of_time
 from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
 from memorygraph.graph.expiry import ExpiringKind, Expiry, ExpiryGate, get_expiry, purge_expired, set_expiry
 from memorygraph.graph.forgetting import Forgotten, find_target, forget_for_good
@@ -700,7 +702,8 @@ class MemoryGraph:
             finally:  # a recall that looks through all texts meanwhile does not see what is not committed yet
                 self.connection.raw_writes += 1
         check_reads_only(self.connection, query)
-        return self.connection.read(query, repeatable=False)
+        with _naming_seconds():
+            return self.connection.read(query, repeatable=False)
 
     def stream(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, seconds: float = READ_SECONDS
@@ -717,7 +720,8 @@ class MemoryGraph:
         query = Query(cypher, {"namespace": self.namespace, **(parameters or {})})
         self.scope.prepare()
         check_reads_only(self.connection, query)
-        yield from self.connection.stream(query, seconds=seconds)
+        with _naming_seconds():
+            yield from self.connection.stream(query, seconds=seconds)
 
     def delete(self, identifier: str, *, batch: int | None = None) -> LoadReport:
         """Delete a node with its edges and what is its alone, as its observations, or an edge.
@@ -1266,6 +1270,18 @@ class MemoryGraph:
 
 def _script(source: str | Script, language: str, *, strict: bool = False, file: str | None = None) -> Script:
     return parse(source, language, strict=strict, file=file) if isinstance(source, str) else source
+
+
+@contextmanager
+def _naming_seconds() -> Iterator[None]:
+    """Have the error of a read whose time was up say what gives it more."""
+    try:
+        yield
+    except QueryError as error:
+        if not ran_out_of_time(error.__cause__):
+            raise
+        more = "--seconds gives reading more time (in Python: seconds= of `stream`)"
+        raise QueryError(f"{error}; {more}") from error.__cause__
 
 
 def clear_files(namespace: Namespace, conversations: Sequence[str], runs: Sequence[str]) -> int:

@@ -49,7 +49,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -110,9 +111,13 @@ def display_width(text: str) -> int:
     >>> display_width("né"), display_width("ne\u0301"), display_width("日本")
     (2, 2, 4)
     """
-    # Marks stand over what is before them, and the later letters of a Korean syllable within it.
+    if max(text, default="") < "\u0300":  # the first mark; wide letters come after it
+        return len(text)
+    # Marks stand over what is before them, joiners are not seen, and the later letters of a Korean syllable within it.
     drawn = [
-        char for char in text if unicodedata.category(char) not in {"Mn", "Me"} and not "\u1160" <= char <= "\u11ff"
+        char
+        for char in text
+        if unicodedata.category(char) not in {"Mn", "Me", "Cf"} and not "\u1160" <= char <= "\u11ff"
     ]
     return len(drawn) + sum(unicodedata.east_asian_width(char) in {"W", "F"} for char in drawn)
 
@@ -159,6 +164,17 @@ class Source:
         source_line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
         length = max(1, min(span.end - span.start, len(source_line) - column + 1))
         return Problem(printable(message), code, self.file, line, column, length, source_line)
+
+
+def cut_problems(
+    problems: Sequence[Problem], most: int = MAX_PROBLEMS, rest: str = "these are the first ones"
+) -> list[Problem]:
+    """Keep the first problems, and have one after them say that there are more; `rest` is about those."""
+    kept = list(problems[:most])
+    if len(problems) > most:
+        message = f"there are more than {MAX_PROBLEMS} problems; {rest}"
+        kept.append(replace(problems[most], message=message, code="too-many-problems"))
+    return kept
 
 
 class MemoryGraphError(Exception):

@@ -120,7 +120,7 @@ class _LazyGroup(click.Group):
             output.stop_printing()
             raise click.exceptions.Exit(0) from None
         except click.Abort as error:
-            # Ctrl-C, a No or the end of the input at a question: commands ask before they do anything.
+            # Ctrl-C or the end of the input at a question: commands ask before they do anything.
             stopped = Interrupted if find_interrupt(error) else MemoryGraphError
             failure: MemoryGraphError = stopped(STOPPED_AT_QUESTION)
         except (Exception, KeyboardInterrupt) as error:

@@ -76,7 +76,7 @@ def confirm_and_forget(forget: Callable[..., Forgotten], *, yes: bool, dry_run: 
             output.print_done(planned.as_dict(), describe("would be forgotten", planned))
             return
         output.say(describe("to be forgotten", planned))
-        click.confirm("Forget it? It cannot be undone, and backups of before still hold it.", abort=True, err=True)
+        output.confirm("Forget it? It cannot be undone, and backups of before still hold it.")
     forgotten = forget()
     output.print_done(forgotten.as_dict(), describe("forgotten", forgotten))
 

@@ -367,7 +367,7 @@ def drop_namespaces_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run
     held = graph.drop_namespace(name, dry_run=True)
     output.say(f"namespace {name} holds {describe_namespace(held)}")
     if not yes and not dry_run:
-        click.confirm(f"Delete namespace {name} and everything in it?", abort=True, err=True)
+        output.confirm(f"Delete namespace {name} and everything in it?")
     dropped = held if dry_run else graph.drop_namespace(name)
     done = "a dry run: nothing was deleted" if dry_run else f"dropped {name}: {describe_namespace(dropped)}"
     output.print_done(dropped.as_dict(), done)
@@ -424,7 +424,7 @@ def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
     if output.wants_json():
         output.print_json({**report.as_dict(), "errors": []})
         return
-    output.print_text(f"revision {revision} undone by revision {report.revision} of namespace {report.namespace}")
+    output.print_text(f"revision {revision} undone by {report.place}")
     output.print_counts(report)
     if dry_run:
         output.say("a dry run: nothing was changed")
@@ -450,7 +450,7 @@ def purge_command(graph: MemoryGraph, *, before: int | None, expired: bool, dry_
         raise click.UsageError("--dry-run is for --expired")
     if not yes:
         what = "everything that is no longer so" if before is None else f"what was so before revision {before}"
-        click.confirm(f"Forget {what} in namespace {graph.namespace}?", abort=True, err=True)
+        output.confirm(f"Forget {what} in namespace {graph.namespace}?")
     forgotten = graph.purge(before)
     output.print_done({"forgotten": forgotten}, f"forgotten: {forgotten} former states of nodes and edges")
 

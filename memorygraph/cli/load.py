@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+UNREAD_CODES = {"syntax", "too-large", "unclosed-string"}  # of a text in which a statement cannot be read
+
 script_options = combine(
     click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files),
     click.option(
@@ -73,9 +75,10 @@ def load_command(
     tried. A dry run tries each of them after those before it, all in one transaction, and stores none.
 
     AgentScript programs and node graphs can then be run by the name of their file: `run --stored NAME`.
-    FILE may be - for standard input. The embedded server is started if none runs. With --json one report is
-    printed, or, for several files, a list of them; where one is refused, those of the files before it are `stored`,
-    beside the `errors`, and `stored_statements` says how many statements of its own are, in batches.
+    FILE may be - for standard input. The embedded server is started if none runs, but not for a file that is wrong:
+    such a file is held against the graph, too, where a server runs. With --json one report is printed, or, for several
+    files, a list of them; where one is refused, those of the files before it are `stored`, beside the `errors`, and
+    `stored_statements` says how many statements of its own are, in batches.
     """
     if batch is not None and (dry_run or show_cypher):
         raise click.UsageError("--batch cannot be combined with --dry-run or --show-cypher")
@@ -91,8 +94,8 @@ def load_command(
                 reports = store_all(graph, loads, batched=True)
                 print_reports(settings, graph, reports)
             return
-        # Errors that need no database are reported before one is started.
-        scripts = read_all(files, partial(read_sound_file, language=language, strict=strict))
+        # No server is started for files that are wrong.
+        scripts = read_all(files, partial(read_sound_file, settings, files[0], language=language, strict=strict))
         with settings.connect() as graph:
             if show_cypher:
                 print_queries(compile_all(graph, scripts))
@@ -262,14 +265,28 @@ def read_all(files: Iterable[str], read: Callable[[str], Result]) -> list[Result
     return results
 
 
-def read_sound_file(file: str, language: str | None, *, strict: bool) -> Script:
-    """Parse a file; raise what is wrong in it, as far as no database is needed for that."""
+def read_sound_file(settings: Settings, first: str, file: str, language: str | None, *, strict: bool) -> Script:
+    """Parse a file; raise what is wrong in it. The graph is asked of the first: others may need what is in that."""
     from memorygraph.client import MemoryGraph
 
     script = parse_file(file, language, strict=strict)
     if script.problems:
+        if file == first:
+            refuse_by_graph(settings, script)
         raise ScriptError(MemoryGraph.check(script))
     return script
+
+
+def refuse_by_graph(settings: Settings, script: Script) -> None:
+    """Raise what is wrong in a script, also by what is stored, if all of it was read and no server need be started."""
+    is_read = UNREAD_CODES.isdisjoint(problem.code for problem in script.problems)
+    if not is_read or not LANGUAGES[script.language].graph_ids or settings.is_gone():
+        return
+    try:
+        with settings.connect() as graph:
+            graph.compile(script)
+    except ConnectionError as error:
+        output.say(f"the graph was not asked what else is wrong: {error}")
 
 
 def parse_file(file: str, language: str | None, *, strict: bool) -> Script:
@@ -340,8 +357,7 @@ def say_place(settings: Settings, graph: MemoryGraph, *, dry_run: bool) -> None:
 def print_report(report: LoadReport) -> None:
     """Print what one load has stored."""
     output.print_text(
-        f"{report.file or 'script'}: {report.statements} statements in {report.elapsed_s:.2f} s, "
-        f"revision {report.revision} of namespace {report.namespace}"
+        f"{report.file or 'script'}: {report.statements} statements in {report.elapsed_s:.2f} s, {report.place}"
     )
     output.print_counts(report)
     if report.resumed_after:

@@ -203,7 +203,7 @@ def say_report(report: LoadReport) -> None:
     """Say on stderr what was changed, and how to take it back."""
     output.say_warnings(report.warnings)
     output.say(
-        f"{counted(report.as_dict())}; revision {report.revision} of namespace {report.namespace}, "
+        f"{counted(report.as_dict())}; {report.place}, "
         f"undone by: memorygraph{namespace_option(report.namespace)} undo {report.revision}"
     )
 

@@ -11,19 +11,18 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from memorygraph.cli.stopping import AGAIN, NOTHING_PRINTED, STORED_STAYS, Interrupted, explaining_stop
-from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError
+from memorygraph.errors import MemoryGraphError, ProgramError, ScriptError, display_width
 from memorygraph.json_text import format_json
 from memorygraph.sentences import count_of
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from memorygraph.errors import Problem
@@ -115,6 +114,8 @@ SHOWN = "\n\t\u200c\u200d"
 
 def plain(text: str) -> str:
     """A text without what a terminal would obey."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c in SHOWN else " " for c in text)
 
 
@@ -202,6 +203,12 @@ def prompt_line(prompt: str) -> str | None:
     except UnicodeDecodeError as error:
         raise MemoryGraphError(f"what is typed is not {error.encoding.upper()}: {error.reason}") from error
     return line
+
+
+def confirm(question: str) -> None:
+    """Ask a person, on stderr, before anything is done; a No ends the command."""
+    if not click.confirm(question, err=True):
+        raise MemoryGraphError("the answer was no: nothing was done, and nothing has changed")
 
 
 def is_unread() -> bool:
@@ -458,7 +465,7 @@ COLUMN_CHARACTERS = 8
 """Of a table on a terminal, with its margin: no column is narrower."""
 
 MAX_LINE_CHARACTERS = 4_000
-"""Of a table in a pipe: each row is a line for the programs that read it, and only longer texts are folded."""
+"""Of a line of help; and to so many the cells of a column are padded in a pipe, where each row is a line."""
 
 
 def format_time(at: datetime | str | None) -> str:
@@ -481,9 +488,10 @@ def to_cell(value: Any) -> str:
     return json.dumps(value) if isinstance(value, float) else to_json(value)  # people may see NaN
 
 
-def is_terminal(console: Console) -> bool:
-    """Whether a console is a terminal, or TTY_COMPATIBLE calls it one; FORCE_COLOR colours a pipe, and no more."""
-    return console.is_terminal and (console.file.isatty() or os.environ.get("TTY_COMPATIBLE") == "1")
+def is_terminal(file: TextIO) -> bool:
+    """Whether a stream is a terminal, or TTY_COMPATIBLE calls it one; FORCE_COLOR colours a pipe, and no more."""
+    compatible = os.environ.get("TTY_COMPATIBLE")
+    return compatible == "1" or (compatible != "0" and file.isatty())
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -491,6 +499,12 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
     Text is shown as it is: nothing in it is markup. In a pipe a line break is a blank.
     """
+    cells = [[to_cell(value) for value in row] for row in rows]
+    if not is_terminal(sys.stdout):
+        with explaining_full_stdout():
+            sys.stdout.write(draw_table([columns, *cells]))
+            sys.stdout.flush()
+        return
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -500,31 +514,46 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # rich itself would end the program, with 1
 
-    console = StdoutConsole()
-    is_shown = is_terminal(console)
-
-    def show(cell: str) -> Text:
-        return Text(plain(cell if is_shown else cell.replace("\n", " ")))
-
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column in columns:
-        table.add_column(show(column), overflow="fold")
-    for row in rows:
-        table.add_row(*(show(to_cell(value)) for value in row))
+        table.add_column(Text(plain(column)), overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(plain(cell)) for cell in row))
+    console = StdoutConsole()
     # Rich leaves out columns for which there is no room; so wide a table has lines that the terminal breaks.
-    console.width = max(console.width, COLUMN_CHARACTERS * len(columns)) if is_shown else MAX_LINE_CHARACTERS
+    console.width = max(console.width, COLUMN_CHARACTERS * len(columns))
     with explaining_full_stdout():
         console.print(table)
 
 
+def draw_table(rows: Iterable[Sequence[str]]) -> str:
+    """Draw a table, whose first row is its heading, as rich does, in a thirtieth of the time; each row is a line."""
+    shown = [[plain(cell.replace("\n", " ")).expandtabs() for cell in row] for row in rows]
+    widths = [[display_width(cell) for cell in row] for row in shown]
+    columns = [min(max(column), MAX_LINE_CHARACTERS) for column in zip(*widths, strict=True)]
+    heading, *lines = (
+        "   ".join(cell + " " * (width - own) for cell, own, width in zip(row, owns, columns, strict=True)).rstrip()
+        for row, owns in zip(shown, widths, strict=True)
+    )
+    if os.environ.get("FORCE_COLOR"):
+        heading = click.style(heading, bold=True)
+    rule = ("─" if is_unicode() else "-") * (sum(columns) + 3 * len(columns) - 3)
+    return "\n".join([heading, rule, *lines, ""])
+
+
 def print_rows(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Rows of a query as tables, each of at most MAX_TABLE_ROWS."""
+    """Rows of a query as tables, each of at most MAX_TABLE_ROWS; where the rest fails, say how many were printed."""
     source = iter(rows)
-    any_rows = False
-    while page := list(itertools.islice(source, MAX_TABLE_ROWS)):
-        print_table(list(page[0]), (list(row.values()) for row in page))
-        any_rows = True
-    if not any_rows:
+    printed = 0
+    try:
+        while page := list(itertools.islice(source, MAX_TABLE_ROWS)):
+            print_table(list(page[0]), (list(row.values()) for row in page))
+            printed += len(page)
+    except MemoryGraphError:
+        if printed:
+            say(f"{printed} rows were printed, and none after them")
+        raise
+    if not printed:
         say("no rows")
 
 
@@ -579,6 +608,6 @@ def progress_bar(title: str, *, in_bytes: bool = False) -> Iterator[Bar]:
     columns = (bars.TextColumn("{task.description}", markup=False), bars.BarColumn(), *figures)
     console = StderrConsole(stderr=True)
     # Where there is no terminal, not even the line break that rich leaves behind.
-    is_shown = console.is_interactive and is_terminal(console)
+    is_shown = console.is_interactive and is_terminal(sys.stderr)
     with bars.Progress(*columns, console=console, transient=True, disable=not is_shown) as progress:
         yield Bar(progress, progress.add_task(title, total=None))

@@ -275,4 +275,4 @@ def print_import(report: LoadReport) -> None:
         for warning in report.warnings:
             output.say(f"warning: {warning.message}")
         counts = report.as_dict()
-        output.print_done(counts, f"{counted(counts)}; revision {report.revision} of namespace {report.namespace}")
+        output.print_done(counts, f"{counted(counts)}; {report.place}")

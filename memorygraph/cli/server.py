@@ -278,7 +278,8 @@ def restore_command(settings: Settings, *, file: Path, force: bool) -> None:
 
     server = require_embedded(settings)
     if not force and not output.wants_json() and sys.stdin.isatty() and holds_graph(server):
-        force = click.confirm(f"{server.home} holds a graph. Replace it with that of {file}?", err=True)
+        output.confirm(f"{server.home} holds a graph. Replace it with that of {file}?")
+        force = True
     with ExitStack() as shown:
         done = restore(server, file, overwrite=force, steps=ShownSteps(shown), download=BarWhenNeeded(shown))
     print_backup(done, "Neo4j runs with the graph of")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from memorygraph.collection import without_collection
 from memorygraph.compiler.symbols import Kind, Stored, Symbol, SymbolTable
-from memorygraph.errors import MAX_PROBLEMS, Problem
+from memorygraph.errors import MAX_PROBLEMS, Problem, cut_problems
 from memorygraph.languages.contextscript import syntax
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
@@ -312,7 +312,7 @@ class _Compiler:
             abandoned = [node for node in self._abandoned if node not in self._declared_nodes]
             for part in _parts(abandoned):
                 self._queries.append(CYPHER["contextscript/delete-unobserved"](namespace=self._namespace, ids=part))
-        problems = sorted((*self._program.problems, *self._problems), key=lambda p: (p.line, p.column))
+        problems = sorted((*self._program.problems, *cut_problems(self._problems)), key=lambda p: (p.line, p.column))
         return Compiled(tuple(self._queries), tuple(problems), tuple(self._warnings), frozenset(self._unknown))
 
     @singledispatchmethod
@@ -459,15 +459,12 @@ class _Compiler:
 
     def _suggest(self, identifier: str) -> str:
         """Say what may have been meant by an unknown id, if a problem with it is still shown."""
-        if not self._has_room():
+        if len(self._problems) >= MAX_PROBLEMS:
             return ""
         self._unknown.add(identifier)
         return self._symbols.suggestion(identifier) if self._suggests else ""
 
-    def _has_room(self) -> bool:
-        return len(self._problems) < MAX_PROBLEMS
-
     def _report(self, message: str, code: str, statement: syntax.GraphStatement, argument: str) -> None:
-        if self._has_room():
+        if len(self._problems) <= MAX_PROBLEMS:  # one more than is shown, to know whether there are more
             span = self._program.argument_span(statement, argument)
             self._problems.append(self._program.source.problem(message, code, span))

@@ -21,7 +21,7 @@ from hashlib import sha256
 
 from memorygraph.collection import without_collection
 from memorygraph.compiler import NewElements, find_problems
-from memorygraph.errors import MAX_PROBLEMS, NotFoundError, Problem, ScriptError, TooLargeError
+from memorygraph.errors import MAX_PROBLEMS, NotFoundError, Problem, ScriptError, TooLargeError, cut_problems
 from memorygraph.graph.connection import WRITE_SECONDS
 from memorygraph.graph.elements import find_node
 from memorygraph.graph.loads import Loader, LoadReport, Provenance
@@ -190,7 +190,7 @@ def find_stored_prefixes(
     stored: dict[int, str] = {}
     counts = {count for count, _ in checkpoints}
     for program in programs:
-        problems += find_problems(program)[: MAX_PROBLEMS - len(problems)]
+        problems += find_problems(program)[: MAX_PROBLEMS + 1 - len(problems)]
         if not counts or prefix.statements >= max(counts):  # no later beginning is stored
             prefix.statements += len(program.statements)
             continue
@@ -199,7 +199,7 @@ def find_stored_prefixes(
             if prefix.statements in counts and (prefix.statements, prefix.digest) in checkpoints:
                 stored[prefix.statements] = prefix.digest
     if problems:
-        raise ScriptError(problems)
+        raise ScriptError(cut_problems(problems))
     return prefix.statements, stored
 
 

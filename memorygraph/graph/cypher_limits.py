@@ -5,7 +5,7 @@ The sender of such a text waits for minutes, whatever the time limit of the tran
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memorygraph.errors import QueryError
@@ -41,16 +41,18 @@ class _Level:
 
 
 def check_nesting(cypher: str) -> None:
-    """Refuse Cypher that nests so deeply that Neo4j would overflow, or would plan it for hours.
+    """Refuse Cypher that holds no query, or nests so deeply that Neo4j would overflow or plan it for hours.
 
     Raises:
         QueryError: the text is refused.
     """
-    check_limits(read_cypher_tokens(cypher))
+    check_limits([*read_cypher_tokens(cypher)])
 
 
-def check_limits(tokens: Iterable[CypherToken]) -> None:
+def check_limits(tokens: Sequence[CypherToken]) -> None:
     """Do as `check_nesting` does, for the tokens of a text."""
+    if all(token.symbol == ";" for token in tokens):
+        raise QueryError("there is no query in this text: write one in Cypher")
     levels = [_Level()]
     before = ""
     for token in tokens:

@@ -116,7 +116,7 @@ def explain_stop(reason: str) -> str:
     return f"Neo4j has stopped working; its logs say why. Mend that, unless it has passed, then {_START_AGAIN}"
 
 
-def ran_out_of_time(error: Exception) -> bool:
+def ran_out_of_time(error: BaseException | None) -> bool:
     """Tell whether Neo4j has ended a transaction because its time was up."""
     return code_of(error).startswith("Neo.ClientError.Transaction.TransactionTimedOut")
 

@@ -27,7 +27,7 @@ from memorygraph.compiler import (
     declares_each_once,
     mentioned,
 )
-from memorygraph.errors import MAX_PROBLEMS, ConflictError, NotFoundError, Problem, ScriptError, Source
+from memorygraph.errors import MAX_PROBLEMS, ConflictError, NotFoundError, Problem, ScriptError, Source, cut_problems
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.graph.search import spellings_row
@@ -83,7 +83,12 @@ class LoadReport(Sentence):
     def __str__(self) -> str:
         warned = f"; {count_of(len(self.warnings), 'warning')}" if self.warnings else ""
         changed = counted(asdict(self))
-        return f"{self.file or 'script'}: {changed}; revision {self.revision} of namespace {self.namespace}{warned}"
+        return f"{self.file or 'script'}: {changed}; {self.place}{warned}"
+
+    @property
+    def place(self) -> str:
+        """The revision and the namespace of the load, in words; what had nothing to write made no revision."""
+        return f"{f'revision {self.revision}' if self.revision else 'no new revision'} of namespace {self.namespace}"
 
     def as_dict(self) -> dict[str, Any]:
         """The report as `--json` prints it."""
@@ -434,8 +439,8 @@ def refuse_lost(
             found = find_stored(row)
             if lost := used - found.nodes - found.edges.keys():
                 # The stored end of an edge, which the program may not mention, is lost together with the edge.
-                told = sorted(lost.intersection(mentioned(program)))[:MAX_PROBLEMS]
-                raise ScriptError([describe_lost(program, identifier) for identifier in told])
+                told = sorted(lost.intersection(mentioned(program)))[: MAX_PROBLEMS + 1]
+                raise ScriptError(cut_problems([describe_lost(program, identifier) for identifier in told]))
         yield query
         has_deleted = has_deleted or query.text == deletion
 

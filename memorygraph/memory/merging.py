@@ -56,8 +56,7 @@ class MergeReport(MergeCounts, Sentence):
     aliases: tuple[str, ...]
 
     def __str__(self) -> str:
-        revision = f"revision {self.report.revision} of namespace {self.report.namespace}"
-        return f"{self.merged.label} is {self.into.label} now: {revision}"
+        return f"{self.merged.label} is {self.into.label} now: {self.report.place}"
 
     @property
     def counts(self) -> dict[str, int]:

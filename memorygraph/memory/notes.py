@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from memorygraph.errors import MAX_PROBLEMS, NotFoundError, Problem, ScriptError
+from memorygraph.errors import NotFoundError, Problem, ScriptError, cut_problems
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.transfer import ForeignFile, Transfer, explain_validation_error
@@ -137,7 +137,7 @@ def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
         except ScriptError as error:
             problems += error.problems
     if problems:
-        raise ScriptError(problems[:MAX_PROBLEMS])
+        raise ScriptError(cut_problems(problems))
     return transfer_of(notes).store(Writer(namespace), str(path))
 
 

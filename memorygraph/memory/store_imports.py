@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
-from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Problem, ScriptError
+from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Problem, ScriptError, cut_problems
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_json, parse_stored_json
@@ -186,10 +186,10 @@ def import_records(
             problems.append(file.problem(line, f"record {count}: {explain_validation_error(error)}", "invalid-value"))
         except (MemoryGraphError, TypeError, ValueError) as error:
             problems.append(file.problem(line, f"record {count}: {error}", "invalid-value"))
-        if len(problems) >= MAX_PROBLEMS:
+        if len(problems) > MAX_PROBLEMS:
             break
     if problems:
-        raise ScriptError(problems)
+        raise ScriptError(cut_problems(problems))
     if left_out:
         file.leave_out(f"these fields were left out: {', '.join(sorted(left_out))}")
     items = Items(namespace)

@@ -16,7 +16,17 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
-from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, NotFoundError, Problem, ScriptError, Source, Span
+from memorygraph.errors import (
+    MAX_PROBLEMS,
+    MemoryGraphError,
+    NotFoundError,
+    Problem,
+    ScriptError,
+    Source,
+    Span,
+    cut_problems,
+)
+from memorygraph.graph.bundles import FORMAT
 from memorygraph.graph.exports import ALL_SECONDS, read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
@@ -59,8 +69,13 @@ class ForeignFile:
         Raises:
             NotFoundError: there is none.
             MemoryGraphError: it is no text.
+            ScriptError: it is a bundle.
         """
-        return cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), str(path))
+        file = cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), str(path))
+        if file.lines[0].startswith(f'{{"format":"{FORMAT}"'):
+            message = "this is a bundle, which is imported with --format bundle (in Python: import_bundle)"
+            raise ScriptError([file.problem(1, message, "invalid-value")])
+        return file
 
     def problem(self, line: int, message: str, code: str, column: int = 1) -> Problem:
         """A problem at a line of the file."""
@@ -160,7 +175,7 @@ def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: 
     """Read a file of the reference memory server into a namespace, in one transaction."""
     transfer = Transfer.read(path)
     if problems := parse_lines(transfer):
-        raise ScriptError(problems[:MAX_PROBLEMS])
+        raise ScriptError(cut_problems(problems))
     return transfer.store(Writer(namespace, provenance))
 
 
@@ -222,7 +237,7 @@ def parse_lines(transfer: Transfer) -> list[Problem]:
     """Read the entities and relations in the lines of a transfer, and return the problems."""
     problems: list[Problem] = []
     for number, line in enumerate(transfer.lines, start=1):
-        if not line.strip() or len(problems) >= MAX_PROBLEMS:
+        if not line.strip() or len(problems) > MAX_PROBLEMS:
             continue
         try:
             item = parse_item(line)

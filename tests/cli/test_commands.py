@@ -238,6 +238,55 @@ def test_what_is_wrong_is_said_of_each_of_several_files(tmp_path: Path, command:
     assert said.endswith("\n2 errors; nothing was changed\n")
 
 
+WRONG_ALSO_BY_THE_GRAPH = """Edge(edge_id="e", from_node="a", to_node="b", verb="x", weight=1.5);
+Edge(edge_id="f", from_node="a", to_node="nobody", verb="x", weight=0.5);
+"""
+
+
+def test_what_only_the_graph_knows_to_be_wrong_is_said_with_what_is_known_without_it(tmp_path: Path) -> None:
+    memorygraph("load", _write(tmp_path, 'Node(node_id="a", name="A", data="");'))
+    errors = document("load", "-", stdin=WRONG_ALSO_BY_THE_GRAPH, code=1)["errors"]
+    assert [(error["line"], error["code"]) for error in errors] == [(1, "weight-range"), (2, "unknown-node")]
+
+
+def test_what_a_later_file_lacks_may_be_in_one_before_it(tmp_path: Path) -> None:
+    first = _write(tmp_path, 'Node(node_id="nobody", name="N", data="");')
+    errors = document("load", first, "-", stdin=WRONG_ALSO_BY_THE_GRAPH, code=1)["errors"]
+    assert [error["code"] for error in errors] == ["weight-range"]
+
+
+def test_the_graph_is_not_asked_about_a_text_that_does_not_follow_the_grammar() -> None:
+    errors = document("load", "-", stdin=f"{WRONG_ALSO_BY_THE_GRAPH}Node node;", code=1)["errors"]
+    assert [error["code"] for error in errors] == ["weight-range", "syntax"]
+
+
+def test_what_is_wrong_without_the_graph_is_said_where_no_server_answers() -> None:
+    finished = memorygraph("--uri", "bolt://127.0.0.1:1", "load", "-", stdin=WRONG_ALSO_BY_THE_GRAPH)
+    assert finished.returncode == 1
+    assert "the graph was not asked what else is wrong: Neo4j cannot be reached" in finished.stderr
+    assert finished.stderr.endswith("\n1 error; nothing was changed\n")
+
+
+def test_no_server_is_started_for_a_file_that_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NEO4J_URI")
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "home"))
+    assert memorygraph("load", "-", stdin=WRONG_ALSO_BY_THE_GRAPH).stderr.endswith("\n1 error; nothing was changed\n")
+    assert not (tmp_path / "home").exists()
+
+
+def test_where_the_time_for_reading_is_up_it_is_said_what_was_printed_and_what_gives_more() -> None:
+    slow = (
+        "UNWIND range(1, CASE WHEN n > 2400 THEN 1000000 ELSE 1 END) AS a UNWIND range(1, 1000) AS b RETURN max(b) AS m"
+    )
+    query = f"UNWIND range(1, 2500) AS n CALL (n) {{ {slow} }} RETURN n, m"
+    finished = memorygraph("query", query, "--seconds", "1")
+    assert (finished.returncode, finished.stdout.count("─\n")) == (1, 2)
+    assert finished.stderr.startswith(
+        "2000 rows were printed, and none after them\nmemorygraph: it took longer than it may"
+    )
+    assert "; --seconds gives reading more time (in Python: seconds= of `stream`)\n" in finished.stderr
+
+
 REFUSED = 'Edge(edge_id="e", from_node="a", to_node="nobody", verb="x", weight=0.5);'
 
 

@@ -102,6 +102,7 @@ def test_a_file_of_the_reference_server_comes_in_and_goes_out_again(tmp_path: Pa
     file.write_text("\n".join(json.dumps(line) for line in LINES), "utf-8")
     assert document("import", str(file))["edges_created"] == 3
     assert document("import", str(file))["nodes_created"] == 0
+    assert memorygraph("import", str(file)).stderr.startswith("nothing changed; no new revision of namespace ")
     exported = memorygraph("export", "--format", "server-memory").stdout
     assert [json.loads(line) for line in exported.splitlines()] == LINES
 

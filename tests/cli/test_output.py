@@ -169,6 +169,27 @@ def test_in_a_pipe_each_row_of_a_table_is_a_line(capsys: pytest.CaptureFixture[s
     ]
 
 
+def test_the_columns_of_a_table_in_a_pipe_stand_below_each_other(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("id", "name", ""), [("a", "日本", 1), ("long", "ne\u0301\tx", None), ("", "", "e")])
+    assert capsys.readouterr().out.splitlines() == [
+        "id     name",
+        "─" * 19,
+        "a      日本       1",
+        "long   ne\u0301     x",
+        "                  e",
+    ]
+
+
+def test_no_long_text_of_a_column_makes_every_line_in_a_pipe_long(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(("text", "n"), [("x" * 100_000, 1), ("y", 2)])
+    assert [*map(len, capsys.readouterr().out.splitlines())] == [4_004, 4_004, 100_004, 4_004]
+
+
+def test_a_table_in_a_pipe_is_drawn_without_rich(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rich.table", None)
+    print_table(("a",), [("b",)])
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [

@@ -13,6 +13,7 @@ from weakref import WeakSet
 import pytest
 
 from memorygraph import MemoryGraph, ScriptError
+from memorygraph.errors import MAX_PROBLEMS
 from memorygraph.graph.batches import load_batches
 from memorygraph.graph.exports import IMPORT_PREFIX
 from memorygraph.graph.loads import Loader
@@ -125,6 +126,13 @@ def test_a_load_goes_on_behind_the_last_stored_batch_with_the_rest_mended(graph:
     report = graph.load_file(_file(tmp_path, broken.replace("ghost", "n0")), batch=16)
     assert (report.resumed_after, report.statements, report.edges_created) == (40, 1, 1)
     assert graph.query("MATCH (c:Checkpoint {namespace: $namespace}) RETURN count(c) AS n") == [{"n": 0}]
+
+
+def test_a_list_of_problems_that_is_cut_says_that_there_are_more(graph: MemoryGraph, tmp_path: Path) -> None:
+    wrong = 'Edge(edge_id="e", from_node="no id!", to_node="n", verb="v", weight=0.5);\n' * (MAX_PROBLEMS + 20)
+    with pytest.raises(ScriptError) as error:
+        graph.load_file(_file(tmp_path, wrong), batch=8)
+    assert [problem.code for problem in error.value.problems] == ["unknown-node"] * MAX_PROBLEMS + ["too-many-problems"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its pipes have no path")

@@ -57,3 +57,12 @@ def test_what_neo4j_would_not_answer_is_refused(
 @pytest.mark.parametrize("text", FLAT.values(), ids=FLAT)
 def test_what_does_not_nest_is_answered(graph: MemoryGraph, text: str) -> None:
     assert len(graph.query(text)) == 1
+
+
+@pytest.mark.parametrize("write", [False, True], ids=["read", "write"])
+@pytest.mark.parametrize("text", ["", " \n", "// only\n/* comments */ ;"])
+def test_a_text_without_a_query_is_refused_as_such(graph: MemoryGraph, text: str, *, write: bool) -> None:
+    with pytest.raises(QueryError, match=r"^there is no query in this text: write one"):
+        graph.query(text, write=write)
+    with pytest.raises(QueryError, match=r"^there is no query in this text: write one"):
+        next(graph.stream(text))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
+from memorygraph.errors import MAX_PROBLEMS
 from memorygraph.integrations.langgraph import MemoryGraphStore
 from memorygraph.library import CYPHER
 from memorygraph.memory.imports import FORMATS
@@ -32,6 +33,7 @@ def test_twice_is_once_and_undo_takes_it_back(graph: MemoryGraph, form: str) -> 
     before = graph.export("jsonl")
     again = graph.import_memory(OF[form], form)
     assert (again.revision, again.nodes_created, again.nodes_updated) == (0, 0, 0)
+    assert f": nothing changed; no new revision of namespace {graph.namespace}" in str(again)
     assert graph.export("jsonl") == before
     assert graph.broken_invariants() == []
     graph.undo(1)
@@ -244,6 +246,30 @@ def test_what_is_damaged_is_refused_with_its_place_and_changes_nothing(
     [problem] = refused.value.problems
     assert ((problem.line, problem.column), problem.code, problem.file) == (place, code, str(file))
     assert graph.ids("", 10) == []
+
+
+@pytest.mark.parametrize("form", ["server-memory", "mem0", "langgraph-store"])
+def test_a_bundle_is_known_as_one(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    graph.export_bundle(tmp_path / "bundle")
+    with pytest.raises(ScriptError) as refused:
+        graph.import_memory(tmp_path / "bundle", form)
+    [problem] = refused.value.problems
+    assert problem.message.startswith("this is a bundle, which is imported with --format bundle")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_list_of_problems_that_is_cut_says_that_there_are_more(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for number in range(MAX_PROBLEMS + 2):
+        (notes / f"{number}.md").write_text("---\ntitle: [\n---\n")
+    lines = notes / "lines.json"
+    lines.write_text(f"[{'1,' * (MAX_PROBLEMS + 1)}1]" if form == "mem0" else "1\n" * (MAX_PROBLEMS + 2))
+    with pytest.raises(ScriptError) as refused:
+        graph.import_memory(notes if form == "basic-memory" else lines, form)
+    assert [problem.code for problem in refused.value.problems].index("too-many-problems") == MAX_PROBLEMS
+    assert len(refused.value.problems) == MAX_PROBLEMS + 1
 
 
 def test_what_has_no_form_here_is_named(graph: MemoryGraph, tmp_path: Path) -> None:

@@ -681,7 +681,7 @@ def test_the_commands_are_for_the_embedded_server_only(archive: Path, monkeypatc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("answer", "said"), [("n", "holds a graph already"), ("y", "damaged")])
+@pytest.mark.parametrize(("answer", "said"), [("n", "the answer was no"), ("y", "damaged")])
 def test_a_restore_asks_before_it_replaces_a_graph(
     home: EmbeddedServer, archive: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
 ) -> None:

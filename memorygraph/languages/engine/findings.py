@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from itertools import islice
 from typing import NamedTuple
 
-from memorygraph.errors import MAX_PROBLEMS, Problem, Source, Span
+from memorygraph.errors import MAX_PROBLEMS, Problem, Source, Span, cut_problems
 from memorygraph.json_text import HALF_CHARACTER
 
 MAX_MESSAGE = 500
@@ -69,11 +69,7 @@ def locate_problems(
     findings: Sequence[Finding], source: Source, most: int = MAX_PROBLEMS, rest: str = "these are the first ones"
 ) -> tuple[Problem, ...]:
     """Findings at their places, as many as anybody reads; `rest` says what is with the others."""
-    problems = [locate_problem(finding, source) for finding in findings[:most]]
-    if len(findings) > most:
-        message = f"there are more than {MAX_PROBLEMS} problems; {rest}"
-        problems.append(source.problem(message, "too-many-problems", findings[most].span))
-    return tuple(problems)
+    return tuple(cut_problems([locate_problem(finding, source) for finding in findings[: most + 1]], most, rest))
 
 
 def find_surrogates(text: str) -> list[Finding]:
