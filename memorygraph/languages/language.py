@@ -62,6 +62,7 @@ class Language:
     text_input: bool = False  # the input of a run may be plain text instead of JSON
     shows_steps: bool = False  # people see each step of a run as it happens
     step_noun: str = "step"  # what the steps of a run are called
+    resumable: bool = False  # a run that has failed can go on where it stopped
 
     @property
     def highlighting(self) -> Highlighting:
@@ -182,6 +183,7 @@ LANGUAGES: dict[str, Language] = {
             run_reader="memorygraph.runtime.convo.run:read_graph_run",
             text_input=True,
             shows_steps=True,
+            resumable=True,
         ),
         Language(
             "pete",

@@ -111,6 +111,15 @@ def test_a_trace_goes_to_a_file_also_when_the_run_fails(script: str, tmp_path: P
         assert document("run", script, *INPUT, "--trace", str(trace))["trace"] == {"file": str(trace)}
 
 
+def test_a_run_that_fails_is_named_with_the_place_where_it_failed(script: str, endpoint: Endpoint) -> None:
+    with endpoint(Failure(500, "broken")):
+        failed = document("run", script, *INPUT, code=4)
+    [error] = failed["errors"]
+    assert (error["code"], error["file"], error["line"], error["column"]) == ("model", script, 8, 12)
+    assert error["message"] == "the model endpoint failed; try again later (broken)"
+    assert document("runs", "show", "last")["id"] == failed["run"]
+
+
 def test_a_trace_that_cannot_be_written_is_said_before_the_run(script: str, tmp_path: Path, endpoint: Endpoint) -> None:
     with endpoint('{"text": "A"}') as model:
         finished = memorygraph("run", script, *INPUT, "--trace", str(tmp_path / "none" / "trace.json"))

@@ -79,9 +79,9 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
         end = {"status": "done", **typed_property("value", value), "trace": trace.events}
     except ScriptError as error:
         end["error"] = str(error)
-        raise ProgramError(error.problems) from error
+        raise ProgramError(error.problems, store.id) from error
     except MemoryGraphError as error:
-        end["error"] = str(error)
+        end["error"], error.run = str(error), store.id
         raise
     except KeyboardInterrupt as error:
         budget.cancel(STOPPED)  # deep calls go on in threads of their own
