@@ -210,7 +210,8 @@ def read_entry(source: Source, scope: Scope) -> tuple[list[syntax.Import | synta
     position = MACHINE.layout_end(source.text, 0)
     words = source.text[position:].split(maxsplit=2)
     declares = len(words) > 1 and words[0] in _DECLARING and words[1][0] not in "=.(["
-    rule, pieces = "TopLevel" if declares else "Statement", []  # type: tuple[str, list[Any]]
+    rule = "TopLevel" if declares else "Statement"
+    pieces: list[Any] = []
     findings = find_too_large(source.text) or find_surrogates(source.text)
     while position < len(source.text) and not findings:
         result = MACHINE.read(source.text, rule, BUILDS, position)
