@@ -163,6 +163,7 @@ LANGUAGES: dict[str, Language] = {
             colours="memorygraph.languages.agentscript.highlighting:HIGHLIGHTING",
             editing="memorygraph.languages.agentscript.editing",
             compiler="memorygraph.compiler.agentscript:compile_agentscript",
+            importer="memorygraph.runtime.agentscript.units:check_imports",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.agentscript.run:run_agentscript",
             run_reader="memorygraph.runtime.agentscript.stored_run:read_run",
