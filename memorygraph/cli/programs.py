@@ -182,7 +182,7 @@ def print_run(result: RunResult, trace: str | None, unwritten: MemoryGraphError 
             output.print_text(f"\n{result.summary}")
         if steps is not None:
             count = count_of(len(result.steps), steps)
-            output.say(f"{count}; {result.describe_place()}")
+            output.say(f"{count}; {result.place}")
     if failure:
         output.say_error(failure)
         raise click.exceptions.Exit(failure.exit_code)

@@ -73,10 +73,11 @@ class RunResult(Sentence):
 
     def __str__(self) -> str:
         value = self.value if isinstance(self.value, str) else compact(self.value)
-        return f"{value}\n{count_of(len(self.steps), 'step')}; {self.describe_place()}"
+        return f"{value}\n{count_of(len(self.steps), 'step')}; {self.place}"
 
-    def describe_place(self) -> str:
-        """Say under which id the run is stored, and where what was said in it is, if anything was."""
+    @property
+    def place(self) -> str:
+        """Under which id the run is stored, and where what was said in it is, if anything was."""
         return f"run {self.run}, conversation {self.conversation}" if self.steps else f"run {self.run}"
 
     def as_dict(self) -> dict[str, Any]:
