@@ -85,7 +85,7 @@ CODES = {
     "missing-main-func": "an agent has no main function",
     "missing-target": "a route or `goto` names a node that does not exist",
     "missing-value": "a placeholder has no value",
-    "model-failed": "the model's endpoint failed",
+    "model": "the model's endpoint failed",
     "name-too-long": "a name is longer than can be indexed",
     "needs-files": "a stored program would need files beside it",
     "nesting-too-deep": "brackets, calls or clauses nest too deep",

@@ -181,6 +181,8 @@ class MemoryGraphError(Exception):
     """The root of every error that memorygraph raises on purpose."""
 
     exit_code = 1
+    run: str | None = None
+    """The id of the stored run that failed with this."""
 
 
 class ScriptError(MemoryGraphError):
@@ -198,6 +200,10 @@ class ScriptError(MemoryGraphError):
 
 class ProgramError(ScriptError):
     """A program stopped while it ran. What it had done by then stays; its run is kept, with its trace."""
+
+    def __init__(self, problems: list[Problem], run: str | None = None) -> None:
+        super().__init__(problems)
+        self.run = run
 
 
 class QueryError(MemoryGraphError):

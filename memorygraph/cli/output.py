@@ -282,7 +282,7 @@ def say_error(error: MemoryGraphError) -> None:
 def say_problem(error: MemoryGraphError, stays: str | None) -> None:
     """An error on stderr, and what `stays` of what was done before it."""
     if not isinstance(error, ScriptError):
-        say(f"memorygraph: {error}")
+        say("\n".join([f"memorygraph: {error}", *getattr(error, "__notes__", ())]))
         if stays:
             say(stays)
         return
@@ -296,9 +296,12 @@ def say_problem(error: MemoryGraphError, stays: str | None) -> None:
 def error_document(error: MemoryGraphError) -> dict[str, Any]:
     """An error as the document that `--json` prints, with what was stored before it.
 
-    `stored` has the reports of files, `stored_statements` how many statements of the file of the error are in batches.
+    `run` is the id of the run that failed, `stored` has the reports of files, `stored_statements` how many statements
+    of the file of the error are in batches.
     """
     document: dict[str, Any] = {"errors": error_records(error)}
+    if error.run is not None:
+        document["run"] = error.run
     if isinstance(error, UnfinishedError):
         document["stored"] = [report.as_dict() for report in error.reports]
     if statements := error.stored_statements if isinstance(error, ScriptError | UnfinishedError) else None:
@@ -322,8 +325,9 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
         return [record for each in error.errors for record in error_records(each)]
     if isinstance(error, UnfinishedError):
         return error_records(error.error)
-    if isinstance(error, ScriptError):
-        return [problem.as_dict() for problem in error.problems]
+    problems: Sequence[Problem] = getattr(error, "problems", ())  # also of a model that failed at a place
+    if problems:
+        return [problem.as_dict() for problem in problems]
     code = getattr(error, "code", None) or code_of_kind(type(error).__name__)
     return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
 

@@ -20,7 +20,7 @@ from memorygraph.cli.settings import Seconds, Settings, pass_graph, report_from_
 from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.cli.trace import TraceOutput, print_event
 from memorygraph.ending import ending_on_sigterm
-from memorygraph.errors import MemoryGraphError, ScriptError
+from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
 from memorygraph.home import PICTURES
 from memorygraph.json_text import parse_json
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
@@ -68,6 +68,8 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 DRAWN = "`graph` draws Convo-Lang files (.convo), in which a line `> node NAME` begins each node"
+
+GO_ON = "To go on from there, {} with `--resume {}`"
 
 REPL_HELP = """\
 Type statements, expressions, imports or agents; an open brace goes on in the next line.
@@ -120,7 +122,8 @@ def run_command(
 
     What it may reach is what is allowed here: nothing, without --allow-tool and --allow-host, but the memory of
     this namespace, and files in the folder of the program. The run is kept in the graph, with what each call of a
-    model saw and answered. With --trace FILE the trace is written there, also when the run fails.
+    model saw and answered. With --trace FILE the trace is written there, also when the run fails. Its id is `run` in
+    --json, also beside the `errors` of a run that fails.
     """
     if file == STANDARD_INPUT and not stored:
         raise click.UsageError("`run` takes the name of a file, whose extension says its language, and not `-`")
@@ -154,9 +157,14 @@ def run_command(
             program_folder as folder,
             ending_on_sigterm(),
         ):
-            result = graph.run(
-                program, input=value, folder=folder, listener=events.listen, ask=ask, limits=limits, **options
-            )
+            try:
+                result = graph.run(
+                    program, input=value, folder=folder, listener=events.listen, ask=ask, limits=limits, **options
+                )
+            except ModelError as error:
+                if error.run is not None and language.resumable:
+                    error.add_note(f"run {error.run} of {file} is stored. {GO_ON.format(AGAIN, error.run)}")
+                raise
             unwritten = events.write()
         print_run(result, events.file, unwritten, steps=None if quiet else language.step_noun)
 
@@ -174,7 +182,7 @@ def print_run(result: RunResult, trace: str | None, unwritten: MemoryGraphError 
             output.print_text(f"\n{result.summary}")
         if steps is not None:
             count = count_of(len(result.steps), steps)
-            output.say(f"{count}; run {result.run}, conversation {result.conversation}")
+            output.say(f"{count}; {result.place}")
     if failure:
         output.say_error(failure)
         raise click.exceptions.Exit(failure.exit_code)
@@ -191,7 +199,7 @@ def explain_stopped_run(file: str, stop: KeyboardInterrupt, result: RunResult | 
     noun = "node" if stop.resumable else "generation"
     kept = f"run {stop.run} of {file} is stored, with {count_of(stop.done, noun)} that it has completed"
     if stop.resumable:
-        return f"{kept}. To go on from there, {AGAIN} with `--resume {stop.run}`"
+        return f"{kept}. {GO_ON.format(AGAIN, stop.run)}"
     return f"{kept}. A run of this language begins anew: {AGAIN}"
 
 

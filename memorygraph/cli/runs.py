@@ -55,8 +55,8 @@ def show_runs_command(graph: MemoryGraph, *, run: str, transcript: bool) -> None
     facts = [(name, value) for name, value in stored.as_dict().items() if name not in {"steps", "trace", "transcript"}]
     output.print_table(("", ""), [(name, cell_of(value)) for name, value in facts if value is not None])
     if stored.steps:
-        columns = tuple(stored.steps[0])
-        output.print_table(columns, [tuple(cell_of(step[name]) for name in columns) for step in stored.steps])
+        columns = tuple(dict.fromkeys(name for step in stored.steps for name in step))  # an unfinished step has fewer
+        output.print_table(columns, [tuple(cell_of(step.get(name)) for name in columns) for step in stored.steps])
 
 
 @runs_command.command("view")

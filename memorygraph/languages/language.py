@@ -62,6 +62,7 @@ class Language:
     text_input: bool = False  # the input of a run may be plain text instead of JSON
     shows_steps: bool = False  # people see each step of a run as it happens
     step_noun: str = "step"  # what the steps of a run are called
+    resumable: bool = False  # a run that has failed can go on where it stopped
 
     @property
     def highlighting(self) -> Highlighting:
@@ -162,6 +163,7 @@ LANGUAGES: dict[str, Language] = {
             colours="memorygraph.languages.agentscript.highlighting:HIGHLIGHTING",
             editing="memorygraph.languages.agentscript.editing",
             compiler="memorygraph.compiler.agentscript:compile_agentscript",
+            importer="memorygraph.runtime.agentscript.units:check_imports",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.agentscript.run:run_agentscript",
             run_reader="memorygraph.runtime.agentscript.stored_run:read_run",
@@ -182,6 +184,7 @@ LANGUAGES: dict[str, Language] = {
             run_reader="memorygraph.runtime.convo.run:read_graph_run",
             text_input=True,
             shows_steps=True,
+            resumable=True,
         ),
         Language(
             "pete",

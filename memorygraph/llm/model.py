@@ -48,6 +48,7 @@ MAX_TEXTS_PER_REQUEST = 256
 REFUSED = frozenset({400, 413, 422})  # how endpoints answer to more texts, or longer ones, than they take
 SHORT_CHARACTERS = 128  # a text that every model of vectors takes
 REDIRECT, REDIRECTS = "Redirect", range(300, 400)
+BROKEN, BREAKS = "BrokenConnection", frozenset({"ReadError", "WriteError", "RemoteProtocolError"})  # those of httpx
 NOT_FOUND = 404
 SERVER_ERROR = 500
 
@@ -77,6 +78,7 @@ MEANINGS = {
     "APITimeoutError": "the model endpoint did not answer in time: try again, or {more_time}",
     "APIConnectionError": "the model endpoint cannot be reached: is it running, and is {url} right?",
     "APIResponseValidationError": "the model endpoint's answer is not in the OpenAI format; does its URL end in /v1?",
+    BROKEN: "the connection to the model endpoint broke before its answer had come; try again",
     REDIRECT: "the model endpoint redirects to another address, and no redirect is followed: check {url}",
     "APIError": "the model endpoint failed in the middle of its answer",
     "LengthFinishReasonError": "the model's answer was cut at its length limit: allow more tokens",
@@ -514,6 +516,8 @@ def translate_model_error(
     kinds = [kind.__name__ for kind in type(error).__mro__]
     if getattr(error, "status_code", None) in REDIRECTS:
         kinds.insert(0, REDIRECT)
+    if type(error.__cause__).__name__ in BREAKS:
+        kinds.insert(0, BROKEN)
     meaning = next((MEANINGS[name] for name in kinds if name in MEANINGS), "the model endpoint failed")
     brief = meaning.format(key=key, url=url, more_time=f"raise {timeout_from}" if timeout_from else "allow more time")
     detail = error_text(getattr(error, "body", None) or str(error) or type(error).__name__)

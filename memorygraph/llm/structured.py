@@ -31,6 +31,7 @@ _MAX_SHOWN_CHARACTERS = 60  # of a value, in a message
 _MAX_DIGITS = 300
 
 _FENCE = "```"
+_THOUGHTS = re.compile(r"(?:\s*<think>.*?</think>)+", re.DOTALL)
 _LANGUAGE = re.compile(r"\s*[A-Za-z0-9_+-]*\s")
 _OBJECT = re.compile(r'\{(?=[ \t\r\n]*["}])')
 _OBJECT_OR_LIST = re.compile(r"[{\[]")
@@ -144,8 +145,19 @@ def shorten_json(value: Any) -> str:
     return text if len(text) <= _MAX_SHOWN_CHARACTERS else text[:_MAX_SHOWN_CHARACTERS] + "…"
 
 
+def without_thoughts(text: str) -> str:
+    """Leave out what a model thinks between `<think>` and `</think>` before it answers.
+
+    >>> without_thoughts("<think>Maybe no?</think>yes")
+    'yes'
+    """
+    thoughts = _THOUGHTS.match(text)
+    return text[thoughts.end() :] if thoughts else text
+
+
 def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
     """Yield the values that a text holds as JSON, the likeliest first; lists in prose only where `lists` are wanted."""
+    text = without_thoughts(text)
     candidates = [text]
     for part in text.split(_FENCE)[1::2]:
         # Without and with what may be the name of its language.

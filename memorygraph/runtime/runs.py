@@ -73,7 +73,12 @@ class RunResult(Sentence):
 
     def __str__(self) -> str:
         value = self.value if isinstance(self.value, str) else compact(self.value)
-        return f"{value}\n{count_of(len(self.steps), 'step')}; run {self.run}, conversation {self.conversation}"
+        return f"{value}\n{count_of(len(self.steps), 'step')}; {self.place}"
+
+    @property
+    def place(self) -> str:
+        """Under which id the run is stored, and where what was said in it is, if anything was."""
+        return f"run {self.run}, conversation {self.conversation}" if self.steps else f"run {self.run}"
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `--json` prints it."""

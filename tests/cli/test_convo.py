@@ -12,6 +12,7 @@ import pytest
 from memorygraph import MemoryGraph, ScriptError
 from memorygraph.languages import parse
 from memorygraph.runtime.convo.imports import resolve_imports
+from memorygraph.scripted.replies import Failure
 from tests.cli.test_commands import document, memorygraph
 from tests.runtime.convo.model import scripted
 
@@ -67,6 +68,21 @@ pytestmark = pytest.mark.usefixtures("environment")
 def script(tmp_path: Path) -> str:
     (tmp_path / "judge.convo").write_text(GRAPH)
     return str(tmp_path / "judge.convo")
+
+
+def test_a_failed_endpoint_ends_a_run_that_can_be_resumed_by_its_id(tmp_path: Path) -> None:
+    script = tmp_path / "judge.convo"
+    script.write_text(GRAPH)
+    with scripted([Failure(400, "broken")] * 2):
+        failed = memorygraph("run", str(script), "--input", "x")
+        [error], run = (document("run", str(script), "--input", "x", code=4)[key] for key in ("errors", "run"))
+    assert (failed.returncode, error["code"]) == (4, "model")
+    said = re.search(r"run (\S+) of .*judge.convo is stored. To go on from there, .* `--resume (\S+)`", failed.stderr)
+    assert said
+    assert said[1] == said[2]
+    assert {said[1], run} <= {stored["id"] for stored in document("runs", "list")}
+    with scripted(['"bad"']):
+        assert document("run", str(script), "--input", "x", "--resume", run)["run"] == run
 
 
 def test_each_step_is_shown_as_it_happens(script: str) -> None:

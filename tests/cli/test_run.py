@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -111,6 +112,15 @@ def test_a_trace_goes_to_a_file_also_when_the_run_fails(script: str, tmp_path: P
         assert document("run", script, *INPUT, "--trace", str(trace))["trace"] == {"file": str(trace)}
 
 
+def test_a_run_that_fails_is_named_with_the_place_where_it_failed(script: str, endpoint: Endpoint) -> None:
+    with endpoint(Failure(500, "broken")):
+        failed = document("run", script, *INPUT, code=4)
+    [error] = failed["errors"]
+    assert (error["code"], error["file"], error["line"], error["column"]) == ("model", script, 8, 12)
+    assert error["message"] == "the model endpoint failed; try again later (broken)"
+    assert document("runs", "show", "last")["id"] == failed["run"]
+
+
 def test_a_trace_that_cannot_be_written_is_said_before_the_run(script: str, tmp_path: Path, endpoint: Endpoint) -> None:
     with endpoint('{"text": "A"}') as model:
         finished = memorygraph("run", script, *INPUT, "--trace", str(tmp_path / "none" / "trace.json"))
@@ -181,6 +191,39 @@ def test_a_step_whose_reply_was_cut_is_shown_with_a_warning(tmp_path: Path, endp
 def test_quiet_prints_the_value_only(script: str) -> None:
     finished = memorygraph("run", script, *INPUT, "--mock", "--quiet")
     assert (json.loads(finished.stdout), finished.stderr) == ({"text": ""}, "")
+
+
+def test_check_finds_imports_that_cannot_be_opened(tmp_path: Path) -> None:
+    program = """import file Note from "note.txt"
+import file Elsewhere from "../note.txt"
+import agent Worker from "worker.as"
+import tool T from "foo://x"
+import memory M from "foo://x"
+import memory Own from "neo4j://other"
+main agent A { main func() { return Note } }
+"""
+    (tmp_path / "a.as").write_text(program)
+    (tmp_path / "worker.as").write_text("agent Other { main func() { return 1 } }")
+    for command in (["check"], ["run", "--check"], ["run"]):
+        errors = document(*command, str(tmp_path / "a.as"), code=1)["errors"]
+        assert [(error["line"], error["code"]) for error in errors] == [
+            (line, "import-failed") for line in (1, 3, 4, 5)
+        ]
+    (tmp_path / "note.txt").write_text("Note")
+    (tmp_path / "worker.as").write_text("agent Worker { main func() { return 1 } }")
+    (tmp_path / "a.as").write_text(program.replace("foo://x", "sh://", 1).replace("foo://x", "sqlite://x.db"))
+    assert document("check", str(tmp_path / "a.as"))["errors"] == []
+
+
+def test_a_run_in_which_nothing_was_said_names_no_conversation(script: str) -> None:
+    finished = memorygraph("run", script, "--function", "pick", "--input", '{"a": 1, "b": 2}')
+    assert re.search(r"^0 generations; run \w+$", finished.stderr, re.MULTILINE), finished.stderr
+
+
+def test_the_type_of_the_items_that_an_input_lacks_is_said(tmp_path: Path) -> None:
+    (tmp_path / "f.as").write_text("main agent A { main func(input { l list[string] }) { return input.l } }")
+    [error] = document("run", str(tmp_path / "f.as"), "--input", '{"l": ["a", 1]}', code=1)["errors"]
+    assert error["message"] == '`l` of the input must be list[string], and is ["a",1]'
 
 
 def test_check_runs_nothing(script: str, tmp_path: Path) -> None:

@@ -75,6 +75,17 @@ def test_a_run_is_shown_with_its_steps_and_its_transcript(script: str) -> None:
     assert (missing.returncode, "runs list" in missing.stderr) == (1, True)
 
 
+def test_a_run_is_shown_whose_later_step_failed_without_an_output(tmp_path: Path) -> None:
+    script = tmp_path / "failing.convo"
+    script.write_text(
+        '@to second\n> node first\n> ok(x: string) -> ("fine")\n'
+        "> node second\n> f(x: string) -> (div(1 0))\n> nodeEnd\n> user\nhi\n> goto first\n"
+    )
+    assert memorygraph("run", str(script)).returncode == 1
+    shown = memorygraph("runs", "show", "last")
+    assert (shown.returncode, "fine" in shown.stdout, "second" in shown.stdout) == (0, True, True), shown.stderr
+
+
 def test_what_a_called_agent_said_stands_inside_its_call(agents: str) -> None:
     with scripted(['{"said": "Yes"}']):
         result = document("run", agents, "--input", "{}")

@@ -335,7 +335,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_showing_it(key: str) -> No
         (Failure(429), "rate limit or quota"),
         (Failure(503, body="<h1>Bad gateway</h1>"), "try again later"),
         (Stall(30), "did not answer in time: try again, or allow more time"),
-        (CutStream(), "cannot be reached"),
+        (CutStream(), "connection to the model endpoint broke"),
         (BadJson(), "not JSON"),
         (BadJson("[]"), "not a JSON object"),
         (BadJson("{}"), "without a message"),

@@ -110,6 +110,8 @@ PLACES = [
     '{"n": oops} but {"n": 1}',
     'He said "{" and then {"n": 1}',
     '<think>{"n": </think>{"n": 1}',
+    '<think>maybe {"n": 2}</think>{"n": 1}',
+    '\n<think>\n{"n": 2}\n</think>\n<think>no: {"n": 3}</think>\n\n{"n": 1}',
     '{ {"n": 1} }',
     'A fence ``` and {"n": 1}',
 ]
@@ -129,6 +131,7 @@ def test_the_json_is_found(text: str) -> None:
         ('{"j": "\\ud800"}', "\ud800"),
         ('{"j": 1, "j": 2}', 2),
         ('{"j": null}', None),
+        ('{"j": "<think>{}</think>"}', "<think>{}</think>"),
         ('{"j": "1"}', "1"),
         ('{"j": 12345678901234567890}', 12345678901234567890),
     ],

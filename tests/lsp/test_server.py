@@ -141,22 +141,43 @@ def test_a_warning_of_check_is_a_warning(tmp_path: Path, edit: Edit) -> None:
     assert {one.severity for one in found} == {types.DiagnosticSeverity.Warning}
 
 
-def test_what_is_wrong_with_an_import_is_said_and_goes_when_the_file_is_saved(tmp_path: Path, edit: Edit) -> None:
-    path = tmp_path / "main.convo"
-    text = "@import ./other\n> define\n> node a\n> user\nHi\n> goto a\n"
+@pytest.mark.parametrize(
+    ("name", "text", "other", "written", "message"),
+    [
+        (
+            "main.convo",
+            "@import ./other\n> define\n> node a\n> user\nHi\n> goto a\n",
+            "other.convo",
+            "> define\nx = 1\n",
+            "there is no file `./other` beside this one",
+        ),
+        (
+            "main.as",
+            'import agent B from "other.as"\nmain agent A { main func() { return B() } }\n',
+            "other.as",
+            "agent B { main func() { return 1 } }\n",
+            "no such file: FOLDER/other.as",
+        ),
+    ],
+    ids=["convo", "agentscript"],
+)
+def test_what_is_wrong_with_an_import_is_said_and_goes_when_the_file_is_saved(
+    tmp_path: Path, edit: Edit, name: str, text: str, other: str, written: str, message: str
+) -> None:
+    path = tmp_path / name
     path.write_text(text)
 
     async def work(editor: Editor) -> tuple[list[types.Diagnostic], list[types.Diagnostic]]:
         uri = editor.open(path, text)
         before = await editor.problems_now(uri)
-        (tmp_path / "other.convo").write_text("> define\nx = 1\n")
+        (tmp_path / other).write_text(written)
         editor.problems.clear()
         editor.text_document_did_save(types.DidSaveTextDocumentParams(types.TextDocumentIdentifier(uri)))
         return before, await editor.problems_now(uri)
 
     before, after = edit(work)
     assert [one.code for one in before] == ["import-failed"]
-    assert shown(before) == [(1, 1, "there is no file `./other` beside this one", "import-failed")]
+    assert shown(before) == [(1, 1, message.replace("FOLDER", str(tmp_path)), "import-failed")]
     assert shown(after) == []
 
 

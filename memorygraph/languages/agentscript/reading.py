@@ -210,11 +210,17 @@ def read_entry(source: Source, scope: Scope) -> tuple[list[syntax.Import | synta
     position = MACHINE.layout_end(source.text, 0)
     words = source.text[position:].split(maxsplit=2)
     declares = len(words) > 1 and words[0] in _DECLARING and words[1][0] not in "=.(["
+    rule = "TopLevel" if declares else "Statement"
     pieces: list[Any] = []
     findings = find_too_large(source.text) or find_surrogates(source.text)
     while position < len(source.text) and not findings:
-        result = MACHINE.read(source.text, "TopLevel" if declares else "Statement", BUILDS, position)
+        result = MACHINE.read(source.text, rule, BUILDS, position)
         if isinstance(result, Stopped):
+            if pieces:  # the one before may be the beginning of a longer one, as the target of an assignment is
+                before = pieces[-1].span.start
+                longer = MACHINE.read(source.text, rule, BUILDS, before, whole=True)
+                if isinstance(longer, Stopped) and longer.offset > result.offset:
+                    result, position = longer, before
             findings = [explain(source, result, position)]
         else:
             pieces.append(result.value)

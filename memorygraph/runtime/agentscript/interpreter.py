@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from memorygraph.context.origins import copy_value, origins_of
-from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, ScriptError
+from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError, Problem, ScriptError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
 from memorygraph.languages.agentscript.reading import parse_count
@@ -36,9 +36,12 @@ class ReturnedValue:
 
 
 class LocatedModelError(ModelError):
-    """The model endpoint failed, at a place of the program."""
+    """The model endpoint failed, at the place in the program that its only problem has."""
 
-    code = "model-failed"
+    def __init__(self, problem: Problem, brief: str) -> None:
+        super().__init__(str(problem), brief)
+        self.problems = [problem]
+        self.code = problem.code
 
 
 class Interpreter:
@@ -305,8 +308,8 @@ def locate_error(error: MemoryGraphError, piece: syntax.AgentScriptSyntax, scope
         return error
     source = scope.call.agent.unit.source
     if isinstance(error, ModelError):
-        whole, brief = (str(source.problem(text, "model-failed", piece.span)) for text in (str(error), error.brief))
-        return LocatedModelError(whole, brief)
+        whole, brief = (source.problem(text, "model", piece.span) for text in (str(error), error.brief))
+        return LocatedModelError(whole, str(brief))
     return ScriptError([source.problem(str(error), getattr(error, "code", "failed"), piece.span)])
 
 

@@ -13,7 +13,7 @@ from memorygraph.errors import MemoryGraphError, Problem, ProgramError, ScriptEr
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import AgentScriptProgram, Field, FunctionParameter
 from memorygraph.limits import budget_of_run
-from memorygraph.llm.structured import is_of_kind
+from memorygraph.llm.structured import is_of_kind, shorten_json
 from memorygraph.runtime.agentscript.generation import STOPPED, Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.store import AgentRunStore
@@ -79,9 +79,9 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
         end = {"status": "done", **typed_property("value", value), "trace": trace.events}
     except ScriptError as error:
         end["error"] = str(error)
-        raise ProgramError(error.problems) from error
+        raise ProgramError(error.problems, store.id) from error
     except MemoryGraphError as error:
-        end["error"] = str(error)
+        end["error"], error.run = str(error), store.id
         raise
     except KeyboardInterrupt as error:
         budget.cancel(STOPPED)  # deep calls go on in threads of their own
@@ -149,7 +149,8 @@ def check_input(parameter: FunctionParameter, value: Any, source: Source) -> Ite
             message = f"the input has no `{name}`; give it with --input"
             yield source.problem(message, "invalid-input", wanted.span)
         elif not fits_field(value[name], wanted):
-            message = f"`{name}` of the input must be {wanted.type}, and is {describe_value(value[name])}"
+            kind = f"{wanted.type}[{wanted.item}]" if wanted.item else wanted.type
+            message = f"`{name}` of the input must be {kind}, and is {shorten_json(value[name])}"
             yield source.problem(message, "invalid-input", wanted.span)
 
 

@@ -16,7 +16,7 @@ from memorygraph.runtime.agentscript.values import AgentValue, ModelValue
 from memorygraph.runtime.imports import Capability
 from memorygraph.runtime.memories import GraphClient, open_memory
 from memorygraph.runtime.paths import inside, require_plain
-from memorygraph.runtime.permissions import Permissions
+from memorygraph.runtime.permissions import OWN_MEMORY, Permissions, Refused
 from memorygraph.runtime.tools import ImportedTool, open_tool
 from memorygraph.scripts import read_script
 
@@ -35,7 +35,10 @@ class Unit:
 
 @dataclass(eq=False)
 class UnitLoader:
-    """Reads program files with what they import. `root` is the folder that they may not leave."""
+    """Reads program files with what they import. `root` is the folder that they may not leave.
+
+    Without a graph they are only checked: what a run may be allowed, or finds in the graph, is no problem there.
+    """
 
     root: Path
     permissions: Permissions
@@ -66,6 +69,8 @@ class UnitLoader:
             except ScriptError as error:
                 problems += error.problems
             except (MemoryGraphError, OSError) as error:
+                if self.graph is None and isinstance(error, Refused):
+                    continue
                 problems.append(unit.source.problem(str(error), "import-failed", imported.span))
         if problems:
             raise ScriptError(problems)
@@ -85,6 +90,8 @@ class UnitLoader:
             case "llm":
                 self.permissions.require_listed(uri)
                 return ModelValue(name, uri)
+            case "memory" if self.graph is None and uri.startswith(OWN_MEMORY):
+                return None
             case "memory":
                 return open_memory(name, uri, folder, self.graph, self.permissions)
         anywhere = "file" in self.permissions.tools
@@ -103,6 +110,13 @@ class UnitLoader:
             known = ", ".join(f"`{name}`" for name in unit.agents) or "none"
             raise MemoryGraphError(f"{path.name} has no agent `{name}`; its agents: {known}")
         return unit.agents[name]
+
+
+def check_imports(program: AgentScriptProgram, folder: Path, _: Path | None = None) -> AgentScriptProgram:
+    """Find imports that cannot be opened, as far as that is known without a run, and return the program."""
+    folder, file = folder.resolve(), program.source.file
+    UnitLoader(folder, Permissions(), None).load(program, folder, (Path(file).resolve(),) if file else ())
+    return program
 
 
 def read_data(path: Path) -> Any:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from memorygraph.languages.convo import syntax
 from memorygraph.runtime.convo.builtins.arithmetic import add, subtract
+from memorygraph.runtime.convo.types import MISMATCH, to_number
 from memorygraph.runtime.convo.values import UNDEFINED, name_kind, strict_equal, truthy
 from memorygraph.runtime.values import ValueProblem
 
@@ -271,7 +272,9 @@ def change_variable(arguments: StatementBlock, name: str) -> Any:
         raise ValueProblem(f"`{name}` takes a variable, and by how much", "invalid-arguments")
     by = arguments.execute(1)[0] if len(arguments) == 2 else 1
     before = arguments.scope.look_up(variable.path)
-    before = 0 if before is UNDEFINED and not isinstance(by, str) else before
+    if not isinstance(by, str):  # a text that is no number is added to, as `add` does
+        number = 0 if before is UNDEFINED else to_number(before)
+        before = before if number is MISMATCH else number
     value = add(before, by) if name == "inc" else subtract(before, by)
     arguments.scope.assign(variable.path, arguments.scope.work.spend_on(value))
     return value

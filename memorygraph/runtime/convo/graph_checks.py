@@ -39,6 +39,9 @@ from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.types import BASIC, CONSTRUCTORS
 from memorygraph.runtime.convo.values import truthy
 
+BRANCHES = frozenset({"then", "elif", "else"})
+IF_FORM = "; a branch is written with parentheses: `if(…) then(…) elif(…) then(…) else(…)`"
+
 MAX_FOLLOWED_WAYS = 1000  # from node to node; in a larger graph, no paths are looked for
 MAX_SHOWN_NAMES = 8
 COMPARISONS = frozenset({"eq", "neq", "gt", "gte", "lt", "lte"})  # of fewer than two values, they are false
@@ -309,6 +312,7 @@ class GraphChecks:
                 continue
             elif not writes:
                 guess = suggestion(name, known) or "; set it in a `> define`"
+                guess = IF_FORM if name in BRANCHES else guess
                 yield Finding(f"nothing sets the variable `{shorten(name)}`{guess}", "unset-variable", read.span)
             elif self.followed and read.node is not None and not any(w.node is None or read.follows(w) for w in writes):
                 if name not in after:

@@ -13,7 +13,7 @@ from typing import Any
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.llm.completion import Completion
-from memorygraph.llm.structured import documents
+from memorygraph.llm.structured import documents, without_thoughts
 from memorygraph.runtime.convo.steps import GraphFailure
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import ConvoType
@@ -72,8 +72,8 @@ def read_typed_reply(completion: Completion, type_: ConvoType) -> Any:
         if isinstance(document, dict) and len(document) == 1 and schema and schema.get("type") != "object":
             readings += document.values()
         readings.append(document)
-    if not readings or schema.get("type") == "string" or "enum" in schema:
-        readings.append(reply.strip())
+    if (schema and not readings) or schema.get("type") == "string" or "enum" in schema:
+        readings.append(without_thoughts(reply).strip())
     problem: Exception | None = None
     for reading in readings:
         try:
@@ -83,7 +83,10 @@ def read_typed_reply(completion: Completion, type_: ConvoType) -> Any:
     shown = reply.strip()
     shown = shown if len(shown) <= MAX_SHOWN_REPLY_CHARACTERS else shown[:MAX_SHOWN_REPLY_CHARACTERS] + "…"
     cut = " was cut at its limit of tokens, and" if completion.was_cut else ""
-    raise GraphFailure(f"the model's reply{cut} does not have the wanted type: {problem} ({shown!r})", "json-output")
+    raise GraphFailure(
+        f"the model's reply{cut} does not have the wanted type: {problem or 'it is not JSON'} ({shown!r})",
+        "json-output",
+    )
 
 
 def read_object(reply: str) -> dict[str, Any]:

@@ -62,8 +62,11 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
         done = [step for step in steps if step.completed]
         raise RunInterrupted(str(engine.run_id), len(done), resumable=True) from error
     failure = result.failure
+    stored = result.run if engine.begun else None
     if isinstance(failure, ScriptError):
-        raise ProgramError(failure.problems) from failure
+        raise ProgramError(failure.problems, stored) from failure
+    if isinstance(failure, MemoryGraphError):
+        failure.run = stored
     if failure is not None:
         raise failure
     steps = all_steps(result)

@@ -153,10 +153,18 @@ class ConvoStep(RunRecord):
 
     @property
     def warnings(self) -> list[str]:
-        """What went on though it may not be whole: the replies that were cut."""
+        """What went on though it may not be whole: the replies that were cut, and the calls that were not made."""
         cut = [call.purpose for call in self.calls if call.completion.was_cut]
         what = "was cut at its limit of tokens; raise `@maxTokens`, or ask for less"
-        return [f"the model's reply ({purpose}) {what}" for purpose in cut]
+        calls = [call.completion.tool_calls for call in self.calls if len(call.completion.tool_calls) > 1]
+        return [
+            *(f"the model's reply ({purpose}) {what}" for purpose in cut),
+            *(
+                f"the model called {len(made)} functions at once, and a step calls one: only the first call, "
+                f"of `{made[0].name}`, was made"
+                for made in calls
+            ),
+        ]
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ConvoStep:

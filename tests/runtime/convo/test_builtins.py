@@ -118,6 +118,10 @@ ARITHMETIC = [
     ("dec(n)", -1),
     ("m={a: 1} inc(m.a) m.a", 2),
     ('s="a" inc(s "b") s', "ab"),
+    ('s="5" inc(s) s', 6),
+    ('s="5" dec(s) s', 4),
+    ('s="5" inc(s "1") s', "51"),
+    ('s="a" inc(s) s', "a1"),
 ]
 LISTS = [
     ('contains("ell" "hello")', True),

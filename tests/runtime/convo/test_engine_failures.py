@@ -107,10 +107,14 @@ def test_who_changes_the_data_of_a_result_does_not_change_the_result() -> None:
     assert json.dumps(result.as_dict()) == kept
 
 
-def test_only_the_first_call_counts() -> None:
+def test_only_the_first_call_counts_and_a_warning_says_so() -> None:
     calls = (ToolCall("double", '{"n": 1}', "c1"), ToolCall("double", '{"n": 2}', "c2"))
     with scripted([Reply(tool_calls=calls)]):
-        assert execute_convo_graph(TOOL).value == 2
+        result = execute_convo_graph(TOOL)
+    assert result.value == 2
+    assert result.steps[0].warnings == [
+        "the model called 2 functions at once, and a step calls one: only the first call, of `double`, was made"
+    ]
 
 
 def test_text_in_spite_of_a_wanted_call_is_the_output() -> None:
