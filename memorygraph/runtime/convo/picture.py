@@ -256,6 +256,8 @@ def draw_arrow(arrow: Arrow, boxes: dict[str, NodeBox]) -> tuple[str, str]:
         curve = f"M{source.x:.0f},{bottom:.0f} C{source.x:.0f},{bottom + bend:.0f} "
         curve += f"{target.x:.0f},{target.y - bend:.0f} {target.x:.0f},{target.y:.0f}"
         x, y = source.x + (target.x - source.x) * 0.8, bottom + (target.y - bottom) * 0.65
+    elif target.y == source.y:
+        curve, x, y = draw_beside(source, target, boxes)
     else:
         side = max(box.x for box in boxes.values()) + BOX_WIDTH / 2 + MARGIN * 2
         start, end = source.y + source.height / 2, target.y + target.height / 2
@@ -270,6 +272,30 @@ def draw_arrow(arrow: Arrow, boxes: dict[str, NodeBox]) -> tuple[str, str]:
     )
     path = f'<path d="{curve}" fill="none" stroke="{color}" stroke-width="{thick}"{dashes} marker-end="url(#end)"/>'
     return path, text if label else ""
+
+
+def draw_beside(source: NodeBox, target: NodeBox, boxes: dict[str, NodeBox]) -> tuple[str, float, float]:
+    """Draw a curve within a row, and say where its label stands: what leads to the right is above what leads back."""
+    way = 1 if target.x >= source.x else -1
+    left, right = sorted([source.x, target.x])
+    between = [box for box in boxes.values() if box.y == source.y and left <= box.x <= right]
+    level = source.y if way > 0 else max(box.y + box.height for box in between)
+    if source is target:
+        start, end = source.y + PADDING, source.y + PADDING + LINE_HEIGHT
+        side = right + BOX_WIDTH / 2
+        curve = f"M{side:.0f},{start} C{side + GAP_X:.0f},{start} {side + GAP_X:.0f},{end} {side:.0f},{end}"
+        return curve, side + GAP_X / 2, level - LINE_HEIGHT * 1.5
+    if len(between) == 2:  # neighbours: from the side that faces the other
+        height = source.y + PADDING + (0 if way > 0 else LINE_HEIGHT)
+        half = way * BOX_WIDTH / 2
+        curve = f"M{source.x + half:.0f},{height} L{target.x - half:.0f},{height}"
+        return curve, (left + right) / 2, level - PADDING / 2 if way > 0 else level + LINE_HEIGHT
+    bend = level - GAP_Y if way > 0 else level + MARGIN
+    start, end = (source.y, target.y) if way > 0 else (source.y + source.height, target.y + target.height)
+    indent = way * PADDING * 2  # beside the arrows of other rows
+    curve = f"M{source.x + indent:.0f},{start} C{source.x + indent:.0f},{bend} "
+    curve += f"{target.x - indent:.0f},{bend} {target.x - indent:.0f},{end}"
+    return curve, (left + right) / 2, (level + bend * 3) / 4
 
 
 def escape_xml(text: str) -> str:

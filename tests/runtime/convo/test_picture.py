@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from xml.etree import ElementTree
+
+import pytest
 
 from memorygraph.languages import parse
 from memorygraph.languages.convo.syntax import ConvoProgram
@@ -139,3 +142,40 @@ def test_text_stays_text() -> None:
     assert mermaid.count('"') == 6
     root = ElementTree.fromstring(svg)
     assert not [element for element in root.iter() if element.tag.endswith("script")]
+
+
+SIBLINGS = (
+    "@to b = eq(input 1)\n@to c = eq(input 2)\n@to d\n> node a\n"
+    "@to d = eq(input 1)\n> node b\n{}@to d = eq(input 1)\n> node c\n@to b = eq(input 1)\n@to c = eq(input 2)\n@to d\n"
+    "> node d\n> goto a"
+)
+
+
+@pytest.mark.parametrize("text", ["", "> user\n" + "tall " * 40 + "\n"])
+def test_a_route_within_a_row_leads_from_box_to_box_and_through_none(text: str) -> None:
+    root = ElementTree.fromstring(draw(graph(SIBLINGS.format(text)), "svg"))
+    boxes = {
+        name: [float(box.get(key, "0")) for key in ("x", "y", "width", "height")]
+        for name, box in zip("abcd", [rect for rect in root.iter(f"{SVG}rect") if rect.get("rx") == "8"], strict=True)
+    }
+    arrows = [path for path in root.iter(f"{SVG}path") if path.get("marker-end")]
+    curves = [[float(number) for number in re.findall(r"[\d.]+", path.get("d", ""))] for path in arrows]
+
+    def ends_at(name: str, x: float, y: float) -> bool:
+        left, top, width, height = boxes[name]
+        return left <= x <= left + width and top <= y <= top + height
+
+    def leads(source: str, target: str) -> list[float]:
+        [curve] = [one for one in curves if ends_at(source, *one[:2]) and ends_at(target, *one[-2:])]
+        return curve
+
+    right, left = leads("c", "d"), leads("d", "c")
+    assert right[0] == left[2] == boxes["c"][0] + boxes["c"][2]
+    assert right[2] == left[0] == boxes["d"][0]
+    assert right[1] == right[3] != left[1] == left[3]
+    _, top, _, height = boxes["c"]
+    over, under = leads("b", "d"), leads("d", "b")
+    assert max(over[3], over[5]) < top
+    assert min(under[3], under[5]) > top + height
+    loops = [one for one in curves if ends_at("d", *one[:2]) and ends_at("d", *one[-2:])]
+    assert [one[0] == one[-2] and one[1] != one[-1] and one[2] > one[0] for one in loops] == [True]
