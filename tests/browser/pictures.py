@@ -15,8 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from selenium.webdriver.common.by import By
-
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.library import cypher_folder
 from memorygraph.server.browser import saved_queries
@@ -88,15 +86,13 @@ def draw_saved_query(picture: BrowserPicture, graph: MemoryGraph, server: Embedd
 
 
 def draw_thought(graph: MemoryGraph) -> None:
-    """Photograph the page of the example of PETE, the closed contexts in it folded to their results."""
+    """Photograph the page of the example of PETE, whose closed contexts are folded to their results."""
     graph.load_file(EXAMPLES / "lab.pete")
     with TemporaryDirectory() as folder, open_chromium() as driver:
         page = Path(folder) / "lab.html"
         page.write_text(graph.view_thought("lab"), "utf-8")
         driver.set_window_size(PAGE_WIDTH, PAGE_WIDTH)
         driver.get(page.as_uri())
-        for summary in driver.find_elements(By.CSS_SELECTOR, "article article > details > summary"):
-            summary.click()
         height = driver.execute_script("return document.documentElement.scrollHeight - innerHeight + outerHeight")
         driver.set_window_size(PAGE_WIDTH, height)
         driver.execute_script("scrollTo(0, 0)")

@@ -282,6 +282,29 @@ def test_a_thought_folds_by_its_contexts(graph: MemoryGraph, look: Look) -> None
 
 
 @CHROMIUM_IS_THERE
+def test_of_a_thought_closed_contexts_are_folded_to_their_results_until_a_search_opens_them(
+    graph: MemoryGraph, look: Look, tmp_path: Path
+) -> None:
+    day = """context day() {
+  context read() {
+    // a closed one
+    tl;dr /* it is read */
+  }
+  context write() {
+    // an open one
+"""
+    (tmp_path / "day.pete").write_text(day, "utf-8")
+    graph.load_file(tmp_path / "day.pete")
+    page = look(graph.view_thought("day"))
+    [whole] = texts(page, "main")
+    assert "it is read" in whole
+    assert "an open one" in whole
+    assert "a closed one" not in whole
+    assert search(page, "closed one") == "1 found"
+    assert "a closed one" in texts(page, "main")[0]
+
+
+@CHROMIUM_IS_THERE
 def test_no_page_scrolls_sideways_on_a_telephone(graph: MemoryGraph, look: Look) -> None:
     history = lunch(graph).messages("lunch")
     history.append({"role": "user", "content": "x" * 3000})
