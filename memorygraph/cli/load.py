@@ -241,14 +241,19 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool,
     """
     from memorygraph.client import MemoryGraph
 
-    def find_warnings(file: str) -> list[Problem]:
+    warnings: list[Problem] = []
+
+    def check_file(file: str) -> None:
         script = resolve_file_imports(parse_file(file, language, strict=strict), file, import_folder)
+        warnings.extend(MemoryGraph.find_warnings(script))
         if problems := MemoryGraph.check(script):
             raise ScriptError(problems)
-        return MemoryGraph.find_warnings(script)
 
-    warnings = read_all(files, find_warnings)
-    output.print_checked(list(chain.from_iterable(warnings)))
+    try:
+        read_all(files, check_file)
+    except MemoryGraphError as error:
+        raise output.CheckedError(error, warnings) from error
+    output.print_checked(warnings)
 
 
 def read_all(files: Iterable[str], read: Callable[[str], Result]) -> list[Result]:

@@ -256,8 +256,22 @@ class UnfinishedError(MemoryGraphError):
         super().__init__(f"{error}\n{self.stays}")
 
 
+class CheckedError(MemoryGraphError):
+    """What is wrong in scripts that were checked, with the warnings of all of them."""
+
+    def __init__(self, error: MemoryGraphError, warnings: Sequence[Problem]) -> None:
+        self.error = error
+        self.warnings = warnings
+        self.exit_code = error.exit_code
+        super().__init__(str(error))
+
+
 def say_error(error: MemoryGraphError) -> None:
     """An error on stderr, and what of a script was done before it."""
+    if isinstance(error, CheckedError):
+        say_warnings(error.warnings)
+        say_error(error.error)
+        return
     if isinstance(error, UnfinishedError):
         say_problem(error.error, error.stays)
         return
@@ -304,6 +318,8 @@ def error_document(error: MemoryGraphError) -> dict[str, Any]:
         document["run"] = error.run
     if isinstance(error, UnfinishedError):
         document["stored"] = [report.as_dict() for report in error.reports]
+    if isinstance(error, CheckedError):
+        document["warnings"] = [warning.as_dict() for warning in error.warnings]
     if statements := error.stored_statements if isinstance(error, ScriptError | UnfinishedError) else None:
         document["stored_statements"] = statements
     return document
@@ -323,7 +339,7 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     """An error as the list that `--json` prints under `errors`."""
     if isinstance(error, FilesError):
         return [record for each in error.errors for record in error_records(each)]
-    if isinstance(error, UnfinishedError):
+    if isinstance(error, UnfinishedError | CheckedError):
         return error_records(error.error)
     problems: Sequence[Problem] = getattr(error, "problems", ())  # also of a model that failed at a place
     if problems:

@@ -98,6 +98,12 @@ def find_problems(program: syntax.ContextScriptProgram) -> Sequence[Problem]:
     return compile_program(program, None).problems
 
 
+def find_warnings(program: syntax.ContextScriptProgram) -> Sequence[Problem]:
+    """What a program deletes where it has deleted it before."""
+    deletes = any(isinstance(statement, syntax.Deletion) for statement in program.statements)
+    return compile_program(program, None).warnings if deletes else ()
+
+
 class NewElements(NamedTuple):
     """The queries of a program for a graph that has no id that it declares, and all nodes that its edges need."""
 

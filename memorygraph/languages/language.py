@@ -153,6 +153,7 @@ LANGUAGES: dict[str, Language] = {
             editing="memorygraph.languages.contextscript.editing",
             batch_reader="memorygraph.languages.contextscript.reading:read_batches",
             checker="memorygraph.compiler.contextscript:find_problems",
+            warner="memorygraph.compiler.contextscript:find_warnings",
             graph_ids=True,
             store="memorygraph.graph.loads:Loader",
         ),

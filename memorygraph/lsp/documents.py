@@ -70,7 +70,7 @@ def analyse(language: Language, text: str, path: Path | None, import_folder: Pat
     try:
         resolved = language.resolve_imports(script, path.parent, import_folder) if path else script
         problems = tuple(language.check(resolved))
-        warnings = () if problems else tuple(language.find_warnings(resolved))
+        warnings = tuple(language.find_warnings(resolved))
     except ScriptError as error:
         problems, warnings = tuple(error.problems), ()
     return Analysis(text, script, problems, warnings, occurrences)

@@ -226,6 +226,13 @@ def test_errors_as_json(tmp_path: Path) -> None:
     assert document("check", path, code=1)["errors"] == [error]
 
 
+def test_a_check_warns_of_what_a_script_deletes_twice(tmp_path: Path) -> None:
+    path = _write(tmp_path, 'Node(node_id="a", name="A", data="");\ndel(id="a");\ndel(id="a");', "twice.ctx")
+    warnings = document("check", path)["warnings"]
+    assert [(warning["line"], warning["code"]) for warning in warnings] == [(3, "already-deleted")]
+    assert document("load", path, "--dry-run")["warnings"] == warnings
+
+
 @pytest.mark.parametrize("command", ["check", "load"])
 def test_what_is_wrong_is_said_of_each_of_several_files(tmp_path: Path, command: str) -> None:
     wrong = [_write(tmp_path, "Node(node_id=a);", name) for name in ("one.ctx", "two.ctx")]

@@ -147,6 +147,23 @@ def test_what_is_suspicious_is_shown_and_keeps_no_graph_from_being_used(tmp_path
         assert (document_["errors"], [each["code"] for each in document_["warnings"]]) == ([], ["dead-route"])
 
 
+def test_a_check_says_what_is_suspicious_beside_what_is_wrong(tmp_path: Path) -> None:
+    dead = "@exit\n@to a\n> node a\n"
+    odd = write_files(tmp_path, odd=f"{dead}> goto a\n")
+    both = write_files(tmp_path, both=f"{dead}@exit = eqq(output 1)\n> node b\n> goto a\n")
+    document_ = document("check", odd, both, code=1)
+    assert [each["code"] for each in document_["errors"]] == ["unknown-function"]
+    warnings = [(each["file"], each["line"]) for each in document_["warnings"] if each["code"] == "dead-route"]
+    assert warnings == [(odd, 2), (both, 2)]
+    assert document("run", both, "--check", code=1)["warnings"] == [
+        warning for warning in document_["warnings"] if warning["file"] == both
+    ]
+    checked = memorygraph("check", odd, str(tmp_path / "none.convo"))
+    assert checked.returncode == 1
+    assert "odd.convo:2:1: `@to a` is never taken" in checked.stderr
+    assert checked.stderr.endswith("no such file: " + str(tmp_path / "none.convo") + "\n")
+
+
 def test_a_call_of_an_unknown_function_asks_no_model_and_stores_nothing(tmp_path: Path) -> None:
     bad = tmp_path / "bad.convo"
     bad.write_text("@exit = eqq(output 1)\n> node a\n  > user\n  Hi\n> goto a\n")

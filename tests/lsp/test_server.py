@@ -141,6 +141,15 @@ def test_a_warning_of_check_is_a_warning(tmp_path: Path, edit: Edit) -> None:
     assert {one.severity for one in found} == {types.DiagnosticSeverity.Warning}
 
 
+def test_a_warning_stays_while_something_else_is_wrong(tmp_path: Path, edit: Edit) -> None:
+    text = "@exit\n@to a\n> node a\n@exit = eqq(output 1)\n> node b\n> goto a"
+
+    async def work(editor: Editor) -> list[types.Diagnostic]:
+        return await editor.problems_now(editor.open(tmp_path / "a.convo", text))
+
+    assert {"unknown-function", "dead-route"} <= {str(one.code) for one in edit(work)}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "other", "written", "message"),
     [

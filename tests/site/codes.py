@@ -45,7 +45,7 @@ ERROR = re.compile(r"── (?P<name>\w+) \[(?P<exit>\d+)\] +(?P<said>.*?)(?: \(
 
 WITH_CODES_OF_PROBLEMS = {
     *["ScriptError", "ProgramError", "FunctionFailure", "NotWrittenError", "FilesError", "UnfinishedError"],
-    *["LimitExceeded", "GraphFailure", "ValueProblem", "LocatedModelError"],
+    *["CheckedError", "LimitExceeded", "GraphFailure", "ValueProblem", "LocatedModelError"],
 }
 OTHER_ERRORS = """\
 ## Errors without a place
