@@ -69,7 +69,7 @@ def view_messages_command(graph: MemoryGraph, *, name: str, target: str | None, 
 
     Its versions stand side by side with what was edited marked, tool calls are folded, subagents are inside.
     """
-    deliver_page(graph.view_conversation(name), name, target, open_=open_)
+    deliver_page(graph.view_conversation(name), graph.namespace, "conversation", name, target=target, open_=open_)
 
 
 @messages_command.command("versions")

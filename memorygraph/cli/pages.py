@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.settings import combine
 from memorygraph.errors import MemoryGraphError
-from memorygraph.home import PAGES, own_folder, write_private
+from memorygraph.home import PAGES, PICTURES, name_file, own_folder, write_private
 
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 MAX_FILE_NAME = 100
+SUFFIXES = {PAGES: ".html", PICTURES: ".svg"}
 
 page_options = combine(
     click.option("--output", "--out", "-o", "target", metavar="FILE", help="Write it there instead of printing it."),
@@ -21,8 +23,9 @@ page_options = combine(
 )
 
 
-def deliver_page(page: str, name: str, target: str | None, *, open_: bool) -> None:
-    """Write a page to a file, show it in the browser, or print it."""
+def deliver_page(page: str, *of: str, target: str | None, open_: bool) -> None:
+    """Write a page to a file, show it in the browser, or print it: a page `of` a namespace, a kind and a name."""
+    file = target
     if target is not None:
         try:
             Path(target).write_text(page, "utf-8")
@@ -30,18 +33,24 @@ def deliver_page(page: str, name: str, target: str | None, *, open_: bool) -> No
             raise MemoryGraphError(f"the page cannot be written to {target}: {error.strerror}") from error
         output.say(f"written to {target}")
     if open_:
-        show_in_browser(PAGES, f"{UNSAFE.sub('_', name)[:MAX_FILE_NAME]}.html", page)
+        opened = show_in_browser(PAGES, page, *of)
+        file = target or str(opened)
     if output.wants_json():
-        output.print_json({"name": name, "file": target, "page": None if target else page, "errors": []})
-    elif target is None and not open_:
+        output.print_json({"name": of[-1], "file": file, "page": None if file else page, "errors": []})
+    elif file is None:
         output.print_file(page)
 
 
-def show_in_browser(folder: str, name: str, text: str) -> None:
-    """Open a text in the browser. Its file stays in a folder of the home, where the next of its name replaces it."""
+def show_in_browser(folder: str, text: str, *of: str) -> Path:
+    """Open a text in the browser. Its file stays in a folder of the home, where the next `of` the same replaces it.
+
+    The file is named by the last part, for people, and by a hash of all.
+    """
     import webbrowser
 
-    path = own_folder(folder) / name
+    readable = UNSAFE.sub("_", of[-1])[:MAX_FILE_NAME]
+    path = own_folder(folder) / f"{readable}-{name_file(json.dumps(of))}{SUFFIXES[folder]}"
     write_private(path, text.encode("utf-8", "surrogatepass"))  # a page says itself that it is UTF-8
     opened = webbrowser.open(path.as_uri())
     output.say(f"opened {path}" if opened else f"no web browser could be opened here: open {path} yourself")
+    return path

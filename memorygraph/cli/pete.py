@@ -72,7 +72,7 @@ def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> N
 @report_from_graph
 def view_pete_command(graph: MemoryGraph, *, name: str, target: str | None, open_: bool) -> None:
     """Make one HTML page of a context, in which the contexts inside fold and unfold."""
-    deliver_page(graph.view_thought(name), name, target, open_=open_)
+    deliver_page(graph.view_thought(name), graph.namespace, "thought", name, target=target, open_=open_)
 
 
 @pete_command.command("fold")

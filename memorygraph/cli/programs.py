@@ -402,7 +402,7 @@ def graph_command(
         write_picture(picture, target)
         output.say(f"written to {target}")
     if open_:
-        show_in_browser(PICTURES, f"{Path(file).stem}.svg", draw(program, "svg", steps))
+        show_in_browser(PICTURES, draw(program, "svg", steps), str(Path(file).resolve()), run_ or "", Path(file).stem)
     if output.wants_json():
         path = [step["node"] for step in steps]
         output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})

@@ -65,7 +65,7 @@ def show_runs_command(graph: MemoryGraph, *, run: str, transcript: bool) -> None
 @report_from_graph
 def view_runs_command(graph: MemoryGraph, *, run: str, target: str | None, open_: bool) -> None:
     """Make one HTML page of a run: its steps, and the prompts with their sources and budgets."""
-    deliver_page(graph.view_run(run), run, target, open_=open_)
+    deliver_page(graph.view_run(run), graph.namespace, "run", run, target=target, open_=open_)
 
 
 def cell_of(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,11 @@ def test_a_picture_is_opened_in_the_browser(script: str, tmp_path: Path, monkeyp
     [picture] = (home / "pictures").iterdir()
     assert picture.read_text().startswith("<svg")
     assert str(picture) in opened.stderr
+    (tmp_path / "elsewhere").mkdir()
+    other = shutil.copy(script, tmp_path / "elsewhere")
+    assert memorygraph("graph", str(other), "--open").returncode == 0
+    assert memorygraph("graph", script, "--open").returncode == 0
+    assert len([*(home / "pictures").iterdir()]) == 2
 
 
 def test_what_is_suspicious_is_shown_and_keeps_no_graph_from_being_used(tmp_path: Path) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from memorygraph import MemoryGraph, NotFoundError
+from memorygraph.cli import cli
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.browser.chromium import CHROMEDRIVER, CHROMIUM, chromium_options
 from tests.examples import amount, mostly_slow
@@ -319,6 +322,35 @@ def test_no_page_scrolls_sideways_on_a_telephone(graph: MemoryGraph, look: Look)
             assert driver.execute_script("return document.documentElement.scrollWidth") <= NARROW
         finally:
             driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_each_page_that_was_opened_has_a_file_of_its_own(
+    graph: MemoryGraph, environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", lambda _: True)
+
+    def open_page(*command: str, namespace: str = graph.namespace) -> Path:
+        shown = CliRunner().invoke(cli, ["--namespace", namespace, *command, "--open", "--json"])
+        assert shown.exit_code == 0, shown.output
+        document = json.loads(shown.stdout)
+        assert document["page"] is None
+        return Path(document["file"])
+
+    names = ("a/b", "a b", "a_b", "é", "ê", "...")
+    for name in names:
+        graph.messages(name).append({"role": "user", "content": f"this is {name}"})
+    files = {open_page("messages", "view", name): name for name in names}
+    assert {path: f"this is {name}" in path.read_text("utf-8") for path, name in files.items()} == dict.fromkeys(
+        tmp_path.rglob("*.html"), True
+    )
+    again = open_page("messages", "view", "a b")
+    assert files[again] == "a b"
+    graph.load("context a_b() {\n", "pete")
+    assert open_page("pete", "view", "a_b") not in files
+    with MemoryGraph.connect(namespace=environment) as other:
+        other.messages("a b").append({"role": "user", "content": "elsewhere"})
+        assert open_page("messages", "view", "a b", namespace=other.namespace) not in files
 
 
 def test_what_is_not_there_is_not_shown(graph: MemoryGraph) -> None:
