@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memorygraph.errors import Problem, ScriptError, Span
-from memorygraph.languages.engine.editing import Occurrence
+from memorygraph.languages.engine.editing import IMPORT, Occurrence
 from memorygraph.languages.language import Language, Script
 
 PAUSE_SECONDS = 0.15  # after an edit, before the text is read: while keys are pressed nobody reads problems
@@ -24,13 +24,18 @@ MAX_WAIT_SECONDS = 10.0  # for what needs the text as it is now, such as a renam
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was found out about a text: its script, what is wrong and what is suspicious, and its names."""
+    """What was found out about a text: its script, what is wrong and what is suspicious, and its names.
+
+    The script is also there with what it imports, whose text follows its own; `imported` are the names declared there.
+    """
 
     text: str
     script: Script
+    resolved: Script
     problems: tuple[Problem, ...]
     warnings: tuple[Problem, ...]
     occurrences: tuple[Occurrence, ...]
+    imported: tuple[Occurrence, ...]
 
     @cached_property
     def in_order(self) -> list[Occurrence]:
@@ -59,21 +64,40 @@ class Analysis:
         return None
 
     def declaration_of(self, occurrence: Occurrence) -> Occurrence | None:
-        """Where a name is declared first."""
-        return next((one for one in self.by_key.get(occurrence.key, ()) if one.declares), None)
+        """Where a name is declared first: in the text, or in what it imports."""
+        declared = (one for one in self.by_key.get(occurrence.key, ()) if one.declares)
+        return next(declared, None) or next((one for one in self.imported if one.key == occurrence.key), None)
+
+    def place_of(self, declared: Occurrence) -> tuple[str | None, int]:
+        """The file and the line of a declaration."""
+        place = self.resolved.source.problem("", "", declared.span)
+        return place.file, place.line
+
+    def declared_names(self, space: str) -> list[str]:
+        """The names of a space that are declared, in the text or in what it imports."""
+        return [one.name for one in (*self.occurrences, *self.imported) if one.space == space and one.declares]
+
+    def import_of(self, file: str) -> Span:
+        """Where a file is imported; another import may lead to it."""
+        imports = [one for one in self.in_order if one.space == IMPORT]
+        named = [one for one in imports if Path(one.name).stem == Path(file).stem]
+        return next((one.span for one in named + imports), Span(0, 0))
 
 
 def analyse(language: Language, text: str, path: Path | None, import_folder: Path | None = None) -> Analysis:
     """Find out about a text what `memorygraph check` finds out about its file."""
     script = language.parse(text, file=str(path) if path else None)
     occurrences = tuple(language.find_occurrences(script))
+    resolved = script
     try:
         resolved = language.resolve_imports(script, path.parent, import_folder) if path else script
         problems = tuple(language.check(resolved))
         warnings = tuple(language.find_warnings(resolved))
     except ScriptError as error:
         problems, warnings = tuple(error.problems), ()
-    return Analysis(text, script, problems, warnings, occurrences)
+    names = language.find_occurrences(resolved) if resolved is not script else ()
+    imported = tuple(one for one in names if one.declares and one.span.start > len(text))
+    return Analysis(text, script, resolved, problems, warnings, occurrences, imported)
 
 
 class Shift(NamedTuple):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from difflib import get_close_matches
+from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from memorygraph.errors import ConnectionError as NoConnectionError
@@ -61,7 +62,6 @@ class GraphLookup:
 
     def __init__(self, connect: Connect) -> None:
         self._connect = connect
-        self._thread = ThreadPoolExecutor(1, "memorygraph-lookup")
         self._stack = ExitStack()
         self._graph: MemoryGraph | None = None
         self._retry_at = 0.0
@@ -79,8 +79,18 @@ class GraphLookup:
     async def _ask(self, question: Callable[[MemoryGraph], Answer]) -> Answer | None:
         if self._busy is not None and not self._busy.done():
             return None  # a server that is slow is not asked more
-        future = asyncio.get_running_loop().run_in_executor(self._thread, self._answer, question)
-        self._busy = future
+        answer: Future[Answer | None] = Future()
+
+        def work() -> None:
+            said: Answer | None = None
+            try:
+                said = self._answer(question)
+            finally:
+                answer.set_result(said)
+
+        # Nothing waits for a daemon at the end of the program, where a server may not answer for long.
+        Thread(target=work, name="memorygraph-lookup", daemon=True).start()
+        self._busy = future = asyncio.wrap_future(answer)
         done, _ = await asyncio.wait({future}, timeout=MAX_WAIT_SECONDS)
         return future.result() if done else None
 
@@ -103,8 +113,8 @@ class GraphLookup:
 
     def close(self) -> None:
         """Close the connection, without a wait for an answer."""
-        self._thread.submit(self._stack.close)
-        self._thread.shutdown(wait=False)
+        if self._busy is None or self._busy.done():
+            self._stack.close()
 
 
 def find_described(graph: MemoryGraph, identifier: str, *, similar: bool) -> LookedUp:

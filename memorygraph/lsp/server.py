@@ -6,18 +6,22 @@ Documents are taken as a whole at each change: their lines end at line breaks on
 from __future__ import annotations
 
 import gc
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from itertools import accumulate
+from logging import LogRecord
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
+from pygls.protocol import json_rpc
+from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import PositionCodec
 
 from memorygraph.collection import without_collection
@@ -166,18 +170,25 @@ class ScriptServer(LanguageServer):
         """Send what is wrong in a document, in the words of `memorygraph check`."""
         if document.analysis is None:
             return
-        places, file = self.places(document), document.analysis.script.source.file
+        places, analysis = self.places(document), document.analysis
+        file = analysis.script.source.file
+
+        def locate(problem: Problem) -> tuple[types.Range, str]:
+            if problem.file is None or problem.file == file:
+                return places.problem_range(problem), problem.message
+            beside = replace(problem, file=os.path.relpath(problem.file, Path(file or "").parent), source_line="")
+            return places.range(analysis.import_of(problem.file)), str(beside)
+
         shown = [
             types.Diagnostic(
-                places.problem_range(problem) if problem.file == file else places.range(Span(0, 0)),
-                problem.message if problem.file == file else str(problem).partition("\n")[0],
+                *locate(problem),
                 severity=severity,
                 code=problem.code,
                 source=SOURCE,
             )
             for problems, severity in (
-                (document.analysis.problems, types.DiagnosticSeverity.Error),
-                (document.analysis.warnings, types.DiagnosticSeverity.Warning),
+                (analysis.problems, types.DiagnosticSeverity.Error),
+                (analysis.warnings, types.DiagnosticSeverity.Warning),
             )
             for problem in problems
         ]
@@ -197,13 +208,12 @@ class ScriptServer(LanguageServer):
             if stored is not None and stored.lines:
                 parts.append("\n\n".join(stored.lines))
             elif declared is None:
-                known = [other.name for other in analysis.occurrences if other.space == one.space and other.declares]
-                parts.append(explain_unknown(one, [*known, *(stored.similar if stored else ())], in_graph=bool(stored)))
+                known = [*analysis.declared_names(one.space), *(stored.similar if stored else ())]
+                parts.append(explain_unknown(one, known, in_graph=bool(stored)))
         elif declared is None and one.space == "builtin":
             parts.append(f"`{one.name}` is a function of the language")
         elif declared is None and not one.fixed:
-            known = [other.name for other in analysis.occurrences if other.space == one.space and other.declares]
-            parts.append(explain_unknown(one, known, in_graph=False))
+            parts.append(explain_unknown(one, analysis.declared_names(one.space), in_graph=False))
         return ("\n\n---\n\n".join(parts), document.now(one.span)) if parts else None
 
     async def complete(self, document: Document, offset: int) -> tuple[list[EditorCompletion], bool]:
@@ -213,7 +223,8 @@ class ScriptServer(LanguageServer):
         """
         await self.documents.first_read(document)
         word = word_before(document, offset)
-        names = [one for one in (document.named.occurrences if document.named else ()) if one.name != word]
+        known = (*document.named.occurrences, *document.named.imported) if document.named else ()
+        names = [one for one in known if one.name != word]
         stored = await self.lookup.ids(word) if document.language.graph_ids else CompletedIds([], False)
         names += [Occurrence(id_, "id", Span(offset, offset)) for id_ in stored.ids]
         found = document.language.complete(document.text, offset, names)
@@ -222,12 +233,13 @@ class ScriptServer(LanguageServer):
 
 def show_declaration(language: Language, analysis: Analysis, declared: Occurrence) -> str:
     """A declaration as a hover shows it: what it is, where, and its text."""
-    line, _ = analysis.script.source.position(declared.span.start)
-    shown = analysis.text[slice(*(declared.whole or declared.span))]
+    file, line = analysis.place_of(declared)
+    where = f"line {line} of {Path(file).name}" if file and declared in analysis.imported else f"line {line}"
+    shown = analysis.resolved.source.text[slice(*(declared.whole or declared.span))]
     if len(shown) > MAX_SHOWN_CHARACTERS:
         shown = shown[:MAX_SHOWN_CHARACTERS] + "…"
     fence = "`" * (max((len(ticks) for ticks in re.findall("`+", shown)), default=2) + 1)
-    return f"{declared.kind} `{declared.name}`, line {line}\n\n{fence:`<3}{language.name}\n{shown}\n{fence:`<3}"
+    return f"{declared.kind} `{declared.name}`, {where}\n\n{fence:`<3}{language.name}\n{shown}\n{fence:`<3}"
 
 
 def explain_unknown(one: Occurrence, known: Sequence[str], *, in_graph: bool) -> str:
@@ -353,7 +365,14 @@ async def definition(ls: ScriptServer, params: types.DefinitionParams) -> types.
     places = ls.places(document)
     found = document.occurrence_at(places.offset(params.position))
     declared = found[0].declaration_of(found[1]) if found else None
-    return types.Location(document.uri, places.range(document.now(declared.span))) if declared else None
+    if found is None or declared is None:
+        return None
+    analysis, _ = found
+    if declared not in analysis.imported:
+        return types.Location(document.uri, places.range(document.now(declared.span)))
+    file, line = analysis.place_of(declared)
+    start = types.Position(line - 1, 0)
+    return types.Location(from_fs_path(file or "") or document.uri, types.Range(start, start))
 
 
 async def completion(ls: ScriptServer, params: types.CompletionParams) -> types.CompletionList:
@@ -408,6 +427,8 @@ async def name_to_change(ls: ScriptServer, uri: str, position: types.Position) -
     one = analysis.at(offset)
     if one is None or any(other.fixed for other in analysis.by_key[one.key]):
         raise JsonRpcInvalidParams("there is no name here that can be changed")
+    if not any(other.declares for other in analysis.by_key[one.key]):
+        raise JsonRpcInvalidParams(f"`{one.name}` is not declared in this file, and only this file would be changed")
     return document, one
 
 
@@ -453,7 +474,13 @@ def serve(connect: Connect, import_folder: Path | None = None) -> None:
     """Serve the editor at standard input and output until it is done; imports may come from anywhere in the folder."""
     # What is known of a large text is many small objects, which a collection goes through while somebody waits.
     gc.set_threshold(COLLECTION_THRESHOLD)
+    json_rpc.logger.addFilter(is_no_refusal)
     make_server(connect, import_folder).start_io()
+
+
+def is_no_refusal(record: LogRecord) -> bool:
+    """Whether pygls reports something else than that we refuse a request, which is an answer."""
+    return not (record.exc_info and isinstance(record.exc_info[1], JsonRpcInvalidParams))
 
 
 def make_server(connect: Connect, import_folder: Path | None = None) -> ScriptServer:

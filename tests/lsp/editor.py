@@ -44,6 +44,13 @@ class Editor(LanguageClient):
         self.initialized(types.InitializedParams())
         return result
 
+    @property
+    def stderr(self) -> asyncio.StreamReader:
+        """What the server says to its terminal."""
+        assert self._server is not None
+        assert self._server.stderr is not None
+        return self._server.stderr
+
     def open(self, path: Path, text: str) -> str:
         """Open a document with a text, which need not be that of the file."""
         uri = path.as_uri()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +25,7 @@ from memorygraph.lsp.server import Places, smallest_edit
 from tests.cases import Case, read_cases
 from tests.lsp.editor import Answer, Editor, Work, in_editor, in_the_end, opened, within
 
+MAX_CLOSING_SECONDS = 5
 WORLD = (
     "# Who knows whom\n"
     'Node(node_id="ada", name="Ada", data="");\n'
@@ -201,6 +204,98 @@ def test_an_import_may_come_from_a_wider_folder_that_is_allowed(tmp_path: Path, 
     [refused] = edit(work)
     assert f"`--import-folder {tmp_path}`" in refused.message
     assert in_editor(work, "--no-graph", "--import-folder", str(tmp_path)) == []
+
+
+IMPORTING = "@import ./parts/b\n@import ./parts/c\n@exit\n> node a\n> user\nSay {{hello('x')}}\n> goto a\n"
+IMPORTED = "> define\ny = 2\n> hello(word: string) -> (\n  return(word)\n)\n"
+
+
+def test_a_name_that_a_file_imports_is_shown_and_found_where_it_is_declared_and_not_renamed(
+    tmp_path: Path, edit: Edit
+) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "b.convo").write_text(IMPORTED)
+    (tmp_path / "parts" / "c.convo").write_text("> define\nx = 1\n")
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.convo", IMPORTING)
+        assert shown(await editor.problems_now(uri)) == []
+        place = editor.place(uri, "{{hel")
+        params = types.DefinitionParams(types.TextDocumentIdentifier(uri), place)
+        found = await editor.text_document_definition_async(params)
+        assert isinstance(found, types.Location)
+        assert (found.uri, found.range.start.line) == ((tmp_path / "parts" / "b.convo").as_uri(), 2)
+        said = await editor.hover(uri, "{{hel")
+        assert said is not None
+        assert said.startswith("function `hello`, line 3 of b.convo")
+        assert "return(word)" in said
+        assert "hello" in await editor.complete(uri, "{{hel")
+        with pytest.raises(JsonRpcException, match="`hello` is not declared in this file"):
+            await editor.rename(uri, "goodbye", "{{hel")
+
+    edit(work)
+
+
+def test_an_id_that_only_the_graph_may_have_is_not_renamed(tmp_path: Path, edit: Edit) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", WORLD)
+        with pytest.raises(JsonRpcException, match="`adm` is not declared in this file"):
+            await editor.rename(uri, "adam2", 'to_node="')
+
+    edit(work)
+
+
+def test_what_is_wrong_in_an_imported_file_is_marked_at_its_import(tmp_path: Path, edit: Edit) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "b.convo").write_text(IMPORTED)
+    (tmp_path / "parts" / "c.convo").write_text("> do\nf(")
+
+    async def work(editor: Editor) -> None:
+        [problem] = await editor.problems_now(editor.open(tmp_path / "a.convo", IMPORTING))
+        assert problem.range.start == types.Position(1, len("@import "))
+        assert problem.message.startswith("parts/c.convo:2:")
+        (tmp_path / "parts" / "c.convo").write_text("@import ./d\n> define\nx = 1\n")
+        (tmp_path / "parts" / "d.convo").write_text("> do\nf(")
+        [problem] = await editor.problems_now(editor.open(tmp_path / "b.convo", IMPORTING))
+        assert problem.range.start.line in {0, 1}
+        assert problem.message.startswith("parts/d.convo:2:")
+
+    edit(work)
+
+
+def test_an_edge_is_not_offered_as_the_end_of_an_edge(tmp_path: Path, edit: Edit) -> None:
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.ctx", WORLD)
+        ends = await editor.complete(uri, 'from_node="')
+        assert ends == await editor.complete(uri, 'to_node="') == ["ada", "adam", "charles", "adm"]
+        editor.edit(uri, WORLD + "del(id=")
+        assert '"e1"' in await editor.complete(uri, "del(id=")
+
+    edit(work)
+
+
+def test_a_refused_rename_is_an_answer_and_no_failure_of_the_server(tmp_path: Path) -> None:
+    async def work() -> bytes:
+        async with opened("--no-graph") as editor:
+            uri = editor.open(tmp_path / "a.ctx", WORLD)
+            with pytest.raises(JsonRpcException):
+                await editor.rename(uri, "likes", 'verb="')
+            said = editor.stderr
+        return await said.read()
+
+    assert asyncio.run(work()) == b""
+
+
+def test_a_server_that_never_answers_keeps_no_editor_from_closing(tmp_path: Path) -> None:
+    async def work(uri: str) -> float:
+        async with opened(NEO4J_URI=uri, NEO4J_PASSWORD="none") as editor:
+            document = editor.open(tmp_path / "a.ctx", WORLD)
+            assert (await editor.hover(document, 'from_node="a')) is not None
+            start = time.monotonic()
+        return time.monotonic() - start
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        assert asyncio.run(work(f"bolt://127.0.0.1:{silent.getsockname()[1]}")) < MAX_CLOSING_SECONDS
 
 
 def test_a_hover_shows_the_declaration_and_an_unknown_id_offers_the_likeliest(tmp_path: Path, edit: Edit) -> None:

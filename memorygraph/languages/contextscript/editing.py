@@ -26,7 +26,8 @@ from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.patterns import compile_pattern
 
 KINDS = {"node_id": "node", "edge_id": "edge"}  # of the arguments that declare an id
-REFERENCES = frozenset({"from_node", "to_node", "id"})
+ENDS = frozenset({"from_node", "to_node"})
+REFERENCES = ENDS | {"id"}
 
 _ARGUMENTS = {KEYWORDS[statement.__name__]: statement.arguments() for statement in STATEMENTS}
 _OPENING = compile_pattern(rf"^[ \t]*({'|'.join(KEYWORDS.values())})[ \t\r\n]*\(", re.MULTILINE)
@@ -103,6 +104,9 @@ def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Itera
         yield from completions("keyword", KEYWORDS.values())
     elif cursor.argument in {*KINDS, *REFERENCES, "verb"}:
         space = "verb" if cursor.argument == "verb" else "id"
+        if cursor.argument in ENDS:
+            edges = {one.name for one in occurrences if one.kind == "edge"}
+            occurrences = [one for one in occurrences if one.name not in edges]
         quote = "" if cursor.quoted else '"'
         yield from completions(space, (f"{quote}{name}{quote}" for name in names_in(space, occurrences)))
     elif not cursor.argument and not cursor.quoted:

@@ -12,8 +12,9 @@ from memorygraph.languages.convo.highlighting import CONSTANTS
 from memorygraph.languages.convo.printing import print_message
 from memorygraph.languages.convo.reading import BUILT_IN, read_convo
 from memorygraph.languages.convo.text import first_line
-from memorygraph.languages.convo.unsupported import DESCRIBING_TAGS, GRAPH_ROLES, GRAPH_TAGS, ROLES
+from memorygraph.languages.convo.unsupported import DESCRIBING_TAGS, GRAPH_ROLES, GRAPH_TAGS, ROLES, is_file_import
 from memorygraph.languages.engine.editing import (
+    IMPORT,
     MAX_LOOK_BACK,
     EditorCompletion,
     Occurrence,
@@ -46,6 +47,9 @@ def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
             elif tag.name == "call" and tag.text and tag.text not in CALL_CHOICES and _IDENTIFIER.fullmatch(tag.text):
                 start = tag.span.start + len("@call")
                 yield Occurrence(tag.text, "function", find_word(text, tag.text, Span(start, tag.span.end)))
+            elif is_file_import(tag):
+                path = (tag.text or "").split()[0]
+                yield Occurrence(path, IMPORT, find_word(text, path, tag.span), fixed=True)
         for part in walk_convo(message):
             yield from name_part(part, text)
 

@@ -13,6 +13,10 @@ WORD = re.compile(r"[A-Za-z0-9_-]*\Z")
 MAX_LOOK_BACK = 2**15  # characters before the cursor in which the statement around it is looked for
 
 
+IMPORT = "import"
+"""The space of the paths that a script imports."""
+
+
 class Occurrence(NamedTuple):
     """A place where a name stands.
 
