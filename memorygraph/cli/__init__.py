@@ -15,7 +15,7 @@ import click
 from click.shell_completion import add_completion_class
 
 from memorygraph.cli import output
-from memorygraph.cli.completion import SHELLS
+from memorygraph.cli.completion import SHELLS, complete_namespaces
 from memorygraph.cli.settings import Settings
 from memorygraph.cli.stopping import NOTHING_DONE, STOPPED_AT_QUESTION, STORED_STAYS, Interrupted, explaining_stop
 from memorygraph.errors import MemoryGraphError, find_interrupt
@@ -145,7 +145,13 @@ class _LazyGroup(click.Group):
 @click.option("--user", metavar="NAME", help="The user name [NEO4J_USERNAME, then neo4j].")
 @click.option("--password", metavar="PASSWORD", help="The password [NEO4J_PASSWORD].")
 @click.option("--database", metavar="NAME", help="The database [NEO4J_DATABASE, then the server's default].")
-@click.option("--namespace", "-n", metavar="NAME", help="The namespace [MEMORYGRAPH_NAMESPACE, then default].")
+@click.option(
+    "--namespace",
+    "-n",
+    metavar="NAME",
+    shell_complete=complete_namespaces,
+    help="The namespace [MEMORYGRAPH_NAMESPACE, then default].",
+)
 @click.version_option(package_name="memorygraph")
 @click.pass_context
 def cli(ctx: click.Context, /, **options: str | None) -> None:

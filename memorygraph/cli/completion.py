@@ -92,11 +92,18 @@ complete_conversations = complete_from_graph(find_conversations)
 complete_programs = complete_from_graph(lambda graph, _: [each.name for each in graph.programs()])
 complete_runs = complete_from_graph(lambda graph, _: ["last", *(run.id for run in graph.runs(MAX_OFFERED))])
 complete_namespaces = complete_from_graph(find_namespaces)
+complete_thoughts = complete_from_graph(lambda graph, _: [each.name for each in graph.thoughts()])
 
 
 def complete_files(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001
     """Have the shell offer its files."""
     return [CompletionItem(typed, type="file")]
+
+
+def complete_files_or_stored(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Have the shell offer its files, or after --stored the programs that the graph has."""
+    complete = complete_programs if ctx.params.get("stored") else complete_files
+    return complete(ctx, parameter, typed)
 
 
 def complete_saved_queries(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:  # noqa: ARG001
@@ -112,8 +119,9 @@ def complete_saved_queries(ctx: click.Context, parameter: click.Parameter, typed
 def completion_command(ctx: click.Context, *, shell: str) -> None:
     """Print what completes commands, options, files and names in a shell, for its start file.
 
-    Names are ids, conversations, programs, runs, namespaces and saved queries; those of the graph are offered while
-    its server runs. Bash is not offered names that it would read otherwise, such as those with quotes, `$` or `*`.
+    Names are ids, conversations, thoughts, programs, runs, namespaces and saved queries; those of the graph are
+    offered while its server runs. Bash is not offered names that it would read otherwise, such as those with quotes,
+    `$` or `*`.
 
     \b
     bash   memorygraph completion bash >> ~/.bashrc

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_conversations
 from memorygraph.cli.settings import combine, report_from_graph
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.home import namespace_option
@@ -50,7 +51,12 @@ class Depths(click.ParamType[tuple[int, ...]]):
 )
 @click.option("--role", metavar="ROLE", help="Only messages of this role, such as user.")
 @click.option("--speaker", metavar="NAME", help="Only messages of this speaker, or else role, in any case.")
-@click.option("--conversation", metavar="NAME", help="Only messages of this conversation.")
+@click.option(
+    "--conversation",
+    metavar="NAME",
+    shell_complete=complete_conversations,
+    help="Only messages of this conversation.",
+)
 @click.option("--kind", metavar="KIND", help="Only nodes of this kind, such as person.")
 @click.option("--verb", metavar="VERB", help="Only nodes with an edge of this verb.")
 @click.option(
@@ -216,7 +222,13 @@ def say_proposal(proposed: str, how: str) -> None:
 
 
 @click.command("chat")
-@click.option("--conversation", default="chat", metavar="NAME", help="Where the messages are kept.")
+@click.option(
+    "--conversation",
+    default="chat",
+    metavar="NAME",
+    shell_complete=complete_conversations,
+    help="Where the messages are kept.",
+)
 @click.option("--history", default="12k", metavar="12k|3kt", help="What the model sees of what was said.")
 @asking_options
 @report_from_graph

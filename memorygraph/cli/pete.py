@@ -11,6 +11,7 @@ import click
 
 from memorygraph.budget import Budget
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_thoughts
 from memorygraph.cli.pages import deliver_page, page_options
 from memorygraph.cli.programs import allow_host_option, allow_tool_option, parse_json_argument, split_pair
 from memorygraph.cli.settings import combine, report_from_graph
@@ -34,6 +35,7 @@ ENDS = {
 _ADDRESS = re.compile(r"(?:memory:)?[0-9]+")
 
 _budget = click.option("--budget", metavar="2k|500t", help="What may be shown, in characters or tokens.")
+_name = click.argument("name", shell_complete=complete_thoughts)
 _addresses = click.argument("addresses", metavar="[memory:N]...", nargs=-1)
 
 
@@ -58,7 +60,7 @@ def list_pete_command(graph: MemoryGraph) -> None:
 
 
 @pete_command.command("show")
-@click.argument("name")
+@_name
 @_budget
 @report_from_graph
 def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> None:
@@ -67,7 +69,7 @@ def show_pete_command(graph: MemoryGraph, *, name: str, budget: str | None) -> N
 
 
 @pete_command.command("view")
-@click.argument("name")
+@_name
 @page_options
 @report_from_graph
 def view_pete_command(graph: MemoryGraph, *, name: str, target: str | None, open_: bool) -> None:
@@ -76,7 +78,7 @@ def view_pete_command(graph: MemoryGraph, *, name: str, target: str | None, open
 
 
 @pete_command.command("fold")
-@click.argument("name")
+@_name
 @_addresses
 @_budget
 @report_from_graph
@@ -91,7 +93,7 @@ def fold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, ..
 
 
 @pete_command.command("unfold")
-@click.argument("name")
+@_name
 @_addresses
 @_budget
 @report_from_graph
@@ -101,7 +103,7 @@ def unfold_pete_command(graph: MemoryGraph, *, name: str, addresses: tuple[str, 
 
 
 @pete_command.command("sense")
-@click.argument("name")
+@_name
 @click.argument("sensor")
 @click.argument("value", metavar="JSON")
 @report_from_graph
@@ -114,7 +116,7 @@ def sense_pete_command(graph: MemoryGraph, *, name: str, sensor: str, value: str
 
 # What the commands take that let a model think.
 thinking_options = combine(
-    click.argument("name"),
+    _name,
     click.option("--model", metavar="NAME", help="The model [MEMORYGRAPH_MODEL]."),
     click.option("--budget", default="12k", metavar="2k|500t", help="What the model sees."),
     click.option("--sense", "reports", multiple=True, metavar="NAME=JSON", help="What a sensor reports before."),

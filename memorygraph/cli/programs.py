@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memorygraph.cli import output
-from memorygraph.cli.completion import complete_files, complete_namespaces, complete_programs
+from memorygraph.cli.completion import (
+    complete_files,
+    complete_files_or_stored,
+    complete_namespaces,
+    complete_programs,
+    complete_runs,
+)
 from memorygraph.cli.load import import_folder_option
 from memorygraph.cli.pages import show_in_browser
 from memorygraph.cli.settings import Seconds, Settings, pass_graph, report_from_graph
@@ -80,7 +86,7 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 
 
 @click.command("run")
-@click.argument("file", metavar="FILE", shell_complete=complete_files)
+@click.argument("file", metavar="FILE", shell_complete=complete_files_or_stored)
 @click.option("--input", "given", metavar="JSON|@FILE", help="The input of the program.")
 @model_option
 @mock_option
@@ -93,7 +99,10 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 @allow_host_option
 @allow_namespace_option
 @click.option(
-    "--resume", metavar="RUN|last", help="Go on with this run of a node graph, or the `last` that was broken off."
+    "--resume",
+    metavar="RUN|last",
+    shell_complete=complete_runs,
+    help="Go on with this run of a node graph, or the `last` that was broken off.",
 )
 @click.option("--summary", is_flag=True, help="Let a model sum up the run of a node graph, and print that too.")
 @click.option("--stored", is_flag=True, help="FILE is the name of a program that `load` has stored.")
@@ -362,7 +371,13 @@ def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
 @click.command("graph")
 @click.argument("file", metavar="FILE", shell_complete=complete_files)
 @click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid")
-@click.option("--run", "run_", metavar="RUN|last", help="Draw the path of this run on it, or of the `last` one.")
+@click.option(
+    "--run",
+    "run_",
+    metavar="RUN|last",
+    shell_complete=complete_runs,
+    help="Draw the path of this run on it, or of the `last` one.",
+)
 @click.option("--output", "-o", "target", metavar="FILE", help="Write it there instead of printing it.")
 @click.option("--open", "open_", is_flag=True, help="Show it in the browser, as SVG, which needs no network.")
 @import_folder_option

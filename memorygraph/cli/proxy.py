@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing
 import click
 
 from memorygraph.cli import output
+from memorygraph.cli.completion import complete_conversations
 from memorygraph.cli.serve import gather_tokens
 from memorygraph.cli.settings import Seconds, Settings
 from memorygraph.errors import MemoryGraphError
@@ -20,7 +21,13 @@ OPENAI_URL = "https://api.openai.com/v1"
 @click.option("--upstream", metavar="URL", help=f"The endpoint. [OPENAI_BASE_URL, then {OPENAI_URL}]")
 @click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8100, metavar="PORT")
-@click.option("--conversation", default="", metavar="NAME", help="The conversation of calls that name none.")
+@click.option(
+    "--conversation",
+    default="",
+    metavar="NAME",
+    shell_complete=complete_conversations,
+    help="The conversation of calls that name none.",
+)
 @click.option("--tokens", metavar="FILE", help="Tokens of clients, each with its namespace: lines `NAMESPACE TOKEN`.")
 @click.option(
     "--token", "given", multiple=True, metavar="NAMESPACE=TOKEN", help="A token; the process list shows it to others."

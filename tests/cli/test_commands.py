@@ -625,6 +625,18 @@ def test_completion_offers_names_of_the_graph(graph: MemoryGraph, environment: s
     assert offered(*here, "runs", "show", "") == ["last"]
     assert graph.namespace in offered("namespaces", "drop", graph.namespace[:-3])
     assert offered("--namespace", environment, "show", "te") == []
+    for option in ("--namespace", "-n"):
+        assert graph.namespace in offered(option, graph.namespace[:-3])
+    graph.load("> node draw\n> goto draw\n", "convo", file="drawn.convo")
+    assert offered(*here, "run", "--stored", "dr") == ["drawn"]
+    assert offered(*here, "run", "dr") == ["file"]
+    for options in (("run", "a.convo", "--resume"), ("graph", "a.convo", "--run")):
+        assert offered(*here, *options, "l") == ["last"], options
+    for command in (("recall", "tea"), ("chat",), ("proxy",)):
+        assert offered(*here, *command, "--conversation", "Mon") == ["Monday"], command
+    graph.load("context lab() {\n", "pete")
+    for name in ("show", "view", "fold", "unfold", "sense", "step", "run"):
+        assert offered(*here, "pete", name, "l") == ["lab"], name
 
 
 def test_neither_completion_nor_the_bar_of_an_export_counts_what_other_namespaces_hold(
