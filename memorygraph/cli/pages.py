@@ -10,7 +10,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.settings import combine
-from memorygraph.errors import MemoryGraphError
+from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.home import PAGES, PICTURES, name_file, own_folder, write_private
 
 UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -27,11 +27,7 @@ def deliver_page(page: str, *of: str, target: str | None, open_: bool) -> None:
     """Write a page to a file, show it in the browser, or print it: a page `of` a namespace, a kind and a name."""
     file = target
     if target is not None:
-        try:
-            Path(target).write_text(page, "utf-8")
-        except OSError as error:
-            raise MemoryGraphError(f"the page cannot be written to {target}: {error.strerror}") from error
-        output.say(f"written to {target}")
+        write_shown("page", page, target)
     if open_:
         opened = show_in_browser(PAGES, page, *of)
         file = target or str(opened)
@@ -39,6 +35,17 @@ def deliver_page(page: str, *of: str, target: str | None, open_: bool) -> None:
         output.print_json({"name": of[-1], "file": file, "page": None if file else page, "errors": []})
     elif file is None:
         output.print_file(page)
+
+
+def write_shown(kind: str, text: str, target: str) -> None:
+    """Write a page or a picture to a file."""
+    if not target:
+        raise NotFoundError("no file is named")
+    try:
+        Path(target).write_text(text, "utf-8")
+    except OSError as error:
+        raise MemoryGraphError(f"the {kind} cannot be written to {target}: {error.strerror}") from error
+    output.say(f"written to {target}")
 
 
 def show_in_browser(folder: str, text: str, *of: str) -> Path:

@@ -21,7 +21,7 @@ from memorygraph.cli.completion import (
     complete_runs,
 )
 from memorygraph.cli.load import import_folder_option
-from memorygraph.cli.pages import show_in_browser
+from memorygraph.cli.pages import show_in_browser, write_shown
 from memorygraph.cli.settings import Seconds, Settings, pass_graph, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.cli.trace import TraceOutput, print_event
@@ -414,8 +414,7 @@ def graph_command(
             steps = read_run_of(client.scope, program.source, run_)
     picture = draw(program, format_, steps)
     if target is not None:
-        write_picture(picture, target)
-        output.say(f"written to {target}")
+        write_shown("picture", picture + "\n", target)
     if open_:
         show_in_browser(PICTURES, draw(program, "svg", steps), str(Path(file).resolve()), run_ or "", Path(file).stem)
     if output.wants_json():
@@ -423,14 +422,6 @@ def graph_command(
         output.print_json({"format": format_, "picture": picture, "path": path, "errors": []})
     elif target is None and not open_:
         output.print_file(picture)
-
-
-def write_picture(picture: str, target: str) -> None:
-    """Write a picture to a file."""
-    try:
-        Path(target).write_text(picture + "\n", "utf-8")
-    except OSError as error:
-        raise MemoryGraphError(f"the picture cannot be written to {target}: {error.strerror}") from error
 
 
 def parse_json_argument(given: str, option: str, *, or_text: bool = False) -> Any:

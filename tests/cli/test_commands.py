@@ -518,10 +518,13 @@ def test_strict_refuses_what_the_original_grammar_has_not(tmp_path: Path) -> Non
     assert document("load", path)["nodes_created"] == 1
 
 
-@pytest.mark.parametrize("arguments", [("check", ""), ("load", ""), ("run", "x.as", "--input", "@")])
+@pytest.mark.parametrize(
+    "arguments", [("check", ""), ("load", ""), ("run", "x.as", "--input", "@"), ("graph", "x.convo", "-o", "")]
+)
 def test_an_empty_name_is_that_of_no_file(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    program = _write(tmp_path, "main agent A { main func(input) { return 1 } }", "x.as")
-    [error] = document(*(program if word == "x.as" else word for word in arguments), code=1)["errors"]
+    programs = {"x.as": "main agent A { main func(input) { return 1 } }", "x.convo": "> node a\n> goto a\n"}
+    files = {name: _write(tmp_path, text, name) for name, text in programs.items()}
+    [error] = document(*(files.get(word, word) for word in arguments), code=1)["errors"]
     assert (error["message"], error["code"]) == ("no file is named", "not-found")
 
 

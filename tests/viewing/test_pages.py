@@ -351,6 +351,8 @@ def test_each_page_that_was_opened_has_a_file_of_its_own(
     with MemoryGraph.connect(namespace=environment) as other:
         other.messages("a b").append({"role": "user", "content": "elsewhere"})
         assert open_page("messages", "view", "a b", namespace=other.namespace) not in files
+    refused = CliRunner().invoke(cli, ["--namespace", graph.namespace, "messages", "view", "a b", "-o", ""])
+    assert (refused.exit_code, refused.stderr) == (1, "memorygraph: no file is named\n")
 
 
 def test_what_is_not_there_is_not_shown(graph: MemoryGraph) -> None:
