@@ -259,12 +259,7 @@ def draw_arrow(arrow: Arrow, boxes: dict[str, NodeBox]) -> tuple[str, str]:
     elif target.y == source.y:
         curve, x, y = draw_beside(source, target, boxes)
     else:
-        side = max(box.x for box in boxes.values()) + BOX_WIDTH / 2 + MARGIN * 2
-        start, end = source.y + source.height / 2, target.y + target.height / 2
-        reached = target.x + (target.height if arrow.target == EXIT else BOX_WIDTH / 2)
-        curve = f"M{source.x + BOX_WIDTH / 2:.0f},{start:.0f} C{side:.0f},{start:.0f} {side:.0f},{end:.0f} "
-        curve += f"{reached:.0f},{end:.0f}"
-        x, y = side - MARGIN, (start + end) / 2
+        curve, x, y = draw_around(source, target, boxes)
     label = textwrap.shorten(arrow.label(": "), MAX_ARROW_LABEL, placeholder=" …")
     text = (
         f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="middle" fill="{color}" stroke="#ffffff" stroke-width="4" '
@@ -296,6 +291,29 @@ def draw_beside(source: NodeBox, target: NodeBox, boxes: dict[str, NodeBox]) -> 
     curve = f"M{source.x + indent:.0f},{start} C{source.x + indent:.0f},{bend} "
     curve += f"{target.x - indent:.0f},{bend} {target.x - indent:.0f},{end}"
     return curve, (left + right) / 2, (level + bend * 3) / 4
+
+
+def draw_around(source: NodeBox, target: NodeBox, boxes: dict[str, NodeBox]) -> tuple[str, float, float]:
+    """Draw a curve around the right side of all boxes, and say where its label stands."""
+    side = max(box.x for box in boxes.values()) + BOX_WIDTH / 2 + MARGIN * 2
+
+    def leave(box: NodeBox, *, above: bool) -> tuple[str, str, float]:
+        """Where the curve leaves a box, in which direction, and at which height it goes to the side."""
+        row = [other for other in boxes.values() if other.y == box.y]
+        if box.x == max(other.x for other in row):
+            right = box.x + (box.height if box is boxes.get(EXIT) else BOX_WIDTH / 2)
+            height = box.y + box.height / 2
+            return f"{right:.0f},{height:.0f}", f"{side:.0f},{height:.0f}", height
+        x, edge = box.x + PADDING * 4, box.y if above else box.y + box.height
+        height = box.y - MARGIN if above else max(other.y + other.height for other in row) + MARGIN
+        return f"{x:.0f},{edge:.0f}", f"{x:.0f},{height:.0f}", height
+
+    is_up = target.y < source.y
+    start, away, high = leave(source, above=is_up)
+    end, back, low = leave(target, above=not is_up)
+    middle = (high + low) / 2
+    curve = f"M{start} C{away} {side:.0f},{high:.0f} {side:.0f},{middle:.0f} C{side:.0f},{low:.0f} {back} {end}"
+    return curve, side - MARGIN, middle
 
 
 def escape_xml(text: str) -> str:

@@ -146,36 +146,56 @@ def test_text_stays_text() -> None:
 
 SIBLINGS = (
     "@to b = eq(input 1)\n@to c = eq(input 2)\n@to d\n> node a\n"
-    "@to d = eq(input 1)\n> node b\n{}@to d = eq(input 1)\n> node c\n@to b = eq(input 1)\n@to c = eq(input 2)\n@to d\n"
-    "> node d\n> goto a"
+    "@to a = eq(input 0)\n@to d = eq(input 1)\n@to e\n> node b\n@to d = eq(input 1)\n@to a\n> node c\n{}"
+    "@to b = eq(input 1)\n@to c = eq(input 2)\n@to d\n> node d\n@to f\n> node e\n@to b\n> node f\n> goto a"
 )
 
 
-@pytest.mark.parametrize("text", ["", "> user\n" + "tall " * 40 + "\n"])
-def test_a_route_within_a_row_leads_from_box_to_box_and_through_none(text: str) -> None:
-    root = ElementTree.fromstring(draw(graph(SIBLINGS.format(text)), "svg"))
+def sample_curve(path: str) -> list[tuple[float, float]]:
+    """Points of a path of straight lines and cubic curves."""
+    numbers = [float(number) for number in re.findall(r"[\d.]+", path)]
+    points = list(zip(numbers[::2], numbers[1::2], strict=True))
+    if "L" in path:
+        points = [points[0], *points, points[-1]]
+    sampled = []
+    for first in range(0, len(points) - 1, 3):
+        four = points[first : first + 4]
+        for t in (step / 50 for step in range(51)):
+            weights = ((1 - t) ** 3, 3 * (1 - t) ** 2 * t, 3 * (1 - t) * t**2, t**3)
+            x, y = (sum(w * point[axis] for w, point in zip(weights, four, strict=True)) for axis in (0, 1))
+            sampled.append((x, y))
+    return sampled
+
+
+@pytest.mark.parametrize("text", ["", "Tall. " * 20 + "\n\n"])
+def test_a_route_is_drawn_from_box_to_box_and_through_none(text: str) -> None:
+    program = graph(SIBLINGS.format(text))
+    root = ElementTree.fromstring(draw(program, "svg"))
+    rects = [rect for rect in root.iter(f"{SVG}rect") if rect.get("rx") == "8"]
     boxes = {
         name: [float(box.get(key, "0")) for key in ("x", "y", "width", "height")]
-        for name, box in zip("abcd", [rect for rect in root.iter(f"{SVG}rect") if rect.get("rx") == "8"], strict=True)
+        for name, box in zip("abcdef", rects, strict=True)
     }
-    arrows = [path for path in root.iter(f"{SVG}path") if path.get("marker-end")]
-    curves = [[float(number) for number in re.findall(r"[\d.]+", path.get("d", ""))] for path in arrows]
 
-    def ends_at(name: str, x: float, y: float) -> bool:
-        left, top, width, height = boxes[name]
-        return left <= x <= left + width and top <= y <= top + height
+    def touched(x: float, y: float, room: float) -> list[str]:
+        return [
+            name
+            for name, (left, top, width, height) in boxes.items()
+            if left - room <= x <= left + width + room and top - room <= y <= top + height + room
+        ]
 
-    def leads(source: str, target: str) -> list[float]:
-        [curve] = [one for one in curves if ends_at(source, *one[:2]) and ends_at(target, *one[-2:])]
-        return curve
-
-    right, left = leads("c", "d"), leads("d", "c")
-    assert right[0] == left[2] == boxes["c"][0] + boxes["c"][2]
-    assert right[2] == left[0] == boxes["d"][0]
-    assert right[1] == right[3] != left[1] == left[3]
-    _, top, _, height = boxes["c"]
-    over, under = leads("b", "d"), leads("d", "b")
-    assert max(over[3], over[5]) < top
-    assert min(under[3], under[5]) > top + height
-    loops = [one for one in curves if ends_at("d", *one[:2]) and ends_at("d", *one[-2:])]
-    assert [one[0] == one[-2] and one[1] != one[-1] and one[2] > one[0] for one in loops] == [True]
+    curves: dict[str, list[tuple[float, float]]] = {}
+    for path in root.iter(f"{SVG}path"):
+        if path.get("marker-end"):
+            points = sample_curve(path.get("d", ""))
+            route = "".join(touched(*points[0], 1) + touched(*points[-1], 1))
+            assert route not in curves
+            curves[route] = points
+            assert [point for point in points if touched(*point, -2)] == [], route
+    assert set(curves) == {"ab", "ac", "ad", "ba", "bd", "be", "cd", "ca", "db", "dc", "dd", "ef", "fb"}
+    right, left = curves["cd"], curves["dc"]
+    assert right[0][0] == left[-1][0] == boxes["c"][0] + boxes["c"][2]
+    assert right[-1][0] == left[0][0] == boxes["d"][0]
+    assert right[0][1] < left[0][1]
+    assert min(y for _, y in curves["bd"]) < boxes["c"][1]
+    assert max(y for _, y in curves["db"]) > boxes["c"][1] + boxes["c"][3]
