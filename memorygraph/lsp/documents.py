@@ -38,8 +38,13 @@ class Analysis:
     imported: tuple[Occurrence, ...]
 
     @cached_property
+    def names(self) -> tuple[Occurrence, ...]:
+        """The names of the text, and those that what it imports declares."""
+        return self.occurrences + self.imported
+
+    @cached_property
     def in_order(self) -> list[Occurrence]:
-        """The names by their places."""
+        """The names of the text by their places."""
         return sorted(self.occurrences, key=lambda one: one.span)
 
     @cached_property
@@ -75,7 +80,7 @@ class Analysis:
 
     def declared_names(self, space: str) -> list[str]:
         """The names of a space that are declared, in the text or in what it imports."""
-        return [one.name for one in (*self.occurrences, *self.imported) if one.space == space and one.declares]
+        return [one.name for one in self.names if one.space == space and one.declares]
 
     def import_of(self, file: str) -> Span:
         """Where a file is imported; another import may lead to it."""

@@ -223,8 +223,7 @@ class ScriptServer(LanguageServer):
         """
         await self.documents.first_read(document)
         word = word_before(document, offset)
-        known = (*document.named.occurrences, *document.named.imported) if document.named else ()
-        names = [one for one in known if one.name != word]
+        names = [one for one in (document.named.names if document.named else ()) if one.name != word]
         stored = await self.lookup.ids(word) if document.language.graph_ids else CompletedIds([], False)
         names += [Occurrence(id_, "id", Span(offset, offset)) for id_ in stored.ids]
         found = document.language.complete(document.text, offset, names)
@@ -407,10 +406,8 @@ async def rename(ls: ScriptServer, params: types.RenameParams) -> types.Workspac
     places, analysis = ls.places(document), document.analysis
     if not document.language.accepts_name(params.new_name, one):
         raise JsonRpcInvalidParams(f"`{params.new_name}` cannot be the name of this in {document.language.name}")
-    if analysis is None or any(
-        other.name == params.new_name and other.space == one.space for other in analysis.occurrences
-    ):
-        raise JsonRpcInvalidParams(f"`{params.new_name}` is in this file already; the two would be one")
+    if analysis is None or any(other.name == params.new_name and other.space == one.space for other in analysis.names):
+        raise JsonRpcInvalidParams(f"`{params.new_name}` is in this file or its imports already; the two would be one")
     edits = [types.TextEdit(places.range(other.span), params.new_name) for other in analysis.by_key[one.key]]
     return types.WorkspaceEdit(changes={document.uri: edits})
 

@@ -215,7 +215,7 @@ def test_a_name_that_a_file_imports_is_shown_and_found_where_it_is_declared_and_
 ) -> None:
     (tmp_path / "parts").mkdir()
     (tmp_path / "parts" / "b.convo").write_text(IMPORTED)
-    (tmp_path / "parts" / "c.convo").write_text("> define\nx = 1\n")
+    (tmp_path / "parts" / "c.convo").write_text(IMPORTED.replace("hello", "bye"))
 
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.convo", IMPORTING)
@@ -232,6 +232,10 @@ def test_a_name_that_a_file_imports_is_shown_and_found_where_it_is_declared_and_
         assert "hello" in await editor.complete(uri, "{{hel")
         with pytest.raises(JsonRpcException, match="`hello` is not declared in this file"):
             await editor.rename(uri, "goodbye", "{{hel")
+        editor.edit(uri, IMPORTING.replace("> user", "> greet(word: string) -> (\n  return(word)\n)\n> user"))
+        with pytest.raises(JsonRpcException, match=r"`bye` is .* already"):
+            await editor.rename(uri, "bye", "> gre")
+        assert "> welcome(word" in await editor.rename(uri, "welcome", "> gre")
 
     edit(work)
 
