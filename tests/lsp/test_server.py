@@ -267,6 +267,19 @@ def test_what_is_wrong_in_an_imported_file_is_marked_at_its_import(tmp_path: Pat
     edit(work)
 
 
+def test_what_is_wrong_in_an_imported_agent_is_marked_at_its_import(tmp_path: Path, edit: Edit) -> None:
+    (tmp_path / "b.as").write_text("agent B { main func() { return } }\n")
+    text = 'import llm M from "openai://m"\nimport agent B from "b.as"\nmain agent A { main func() { return B() } }\n'
+
+    async def work(editor: Editor) -> None:
+        uri = editor.open(tmp_path / "a.as", text)
+        [problem] = await editor.problems_now(uri)
+        assert problem.range.start == editor.place(uri, 'agent B from "')
+        assert problem.message.startswith("b.as:1:")
+
+    edit(work)
+
+
 def test_an_edge_is_not_offered_as_the_end_of_an_edge(tmp_path: Path, edit: Edit) -> None:
     async def work(editor: Editor) -> None:
         uri = editor.open(tmp_path / "a.ctx", WORLD)

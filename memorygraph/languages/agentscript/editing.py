@@ -10,7 +10,14 @@ from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.body import OPTIONS, TYPES
 from memorygraph.languages.agentscript.highlighting import CONSTANTS, IMPORTED
 from memorygraph.languages.agentscript.names import CONFIGS, GRAMMAR, KEYWORDS
-from memorygraph.languages.engine.editing import EditorCompletion, Occurrence, completions, find_word, names_in
+from memorygraph.languages.engine.editing import (
+    IMPORT,
+    EditorCompletion,
+    Occurrence,
+    completions,
+    find_word,
+    names_in,
+)
 
 _IDENTIFIER = GRAMMAR.token("Identifier")
 _QUOTED = re.compile(r"//[^\r\n]*|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)", re.DOTALL)
@@ -44,6 +51,10 @@ class NameSearch:
         for statement in self.statements:
             if isinstance(statement, syntax.Import):
                 yield self.declare(statement, statement.kind, Span(statement.span.start + 6, statement.span.end))
+                if statement.kind == "agent":
+                    yield Occurrence(
+                        statement.uri, IMPORT, find_word(self.text, statement.uri, statement.span), fixed=True
+                    )
                 continue
             if not statement.name.startswith("__"):
                 yield self.declare(statement, "agent", statement.span)
