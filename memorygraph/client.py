@@ -539,7 +539,8 @@ class MemoryGraph:
             NotFoundError: there is neither.
             ConflictError: there are both, which raw Cypher can make.
         """
-        node, edge = self._find_node(identifier), elements.find_edge(self.scope, identifier)
+        edge = elements.find_edge(self.scope, identifier)
+        node = self._find_node(identifier, former=edge is None)
         if node and edge:
             raise elements.ambiguity_of(identifier, node, edge)
         return node or self._require(edge, "node or edge", identifier)
@@ -1252,7 +1253,7 @@ class MemoryGraph:
         drop_namespace(dropped)
         return held
 
-    def _find_node(self, identifier: str) -> Node | None:
+    def _find_node(self, identifier: str, *, former: bool = True) -> Node | None:
         found = elements.find_node(self.scope, identifier)
         if found is None and identifier.startswith("memory:"):
             from memorygraph.runtime.pete.addresses import find_addressed, parse_address
@@ -1260,7 +1261,7 @@ class MemoryGraph:
             address = parse_address(identifier)
             addressed = [] if address is None else find_addressed(self.scope.read, [address])
             found = next((Node(node.id, node.name, node.data) for node in addressed), None)
-        return found or find_merged(self.scope, identifier)
+        return found or (find_merged(self.scope, identifier) if former else None)
 
     def _require(self, found: Found | None, kind: str, identifier: str) -> Found:
         if found is None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memorygraph import ConflictError, MemoryGraph, NotFoundError
 from memorygraph.graph.connection import Connection
+from memorygraph.graph.elements import Edge
 from memorygraph.memory import entities as entities_module
 from memorygraph.memory.entities import MAX_PLANNED_ROWS, CreatedEntities
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
@@ -216,6 +217,15 @@ def test_a_new_node_of_that_id_comes_before_the_alias(ada: MemoryGraph) -> None:
     assert page.aliases == {}
     ada.delete("Countess")
     assert ada.node("Countess").id == "Ada"
+
+
+def test_a_new_edge_of_that_id_comes_before_the_alias(graph: MemoryGraph) -> None:
+    graph.load('Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");')
+    graph.merge("a", into="b")
+    graph.load('Edge(edge_id="a", from_node="b", to_node="b", verb="knows", weight=1.0);')
+    assert isinstance(graph.element("a"), Edge)
+    assert graph.delete("a").edges_deleted == 1
+    assert graph.element("a").id == "b"
 
 
 def test_messages_that_were_learnt_from_belong_to_both_once(graph: MemoryGraph) -> None:
