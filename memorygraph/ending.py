@@ -1,4 +1,7 @@
-"""The end of the process on SIGTERM: what runs is cancelled, and what does not end by itself ends with the process."""
+"""The end of the process on SIGTERM: what runs is cancelled, and what does not end by itself ends with the process.
+
+Where something has to be put right first, however long that takes, SIGTERM interrupts as Ctrl-C does.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,10 @@ POLL_S = 0.05
 ENDED_BY_SIGNAL = 128  # plus its number: the exit code of a process that a signal has ended
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM interrupts what the process does."""
+
+
 def begin_end(number: int, is_busy: Callable[[], bool] = lambda: True) -> None:
     """Cancel what runs, and end the process as soon as it is not busy, or in GRACE_S seconds."""
     PROCESS.cancel("the process was told to end")
@@ -33,10 +40,25 @@ def begin_end(number: int, is_busy: Callable[[], bool] = lambda: True) -> None:
 @contextmanager
 def ending_on_sigterm(is_busy: Callable[[], bool] = lambda: True) -> Iterator[None]:
     """Have SIGTERM begin the end of the process during the block, if this is the main thread, which gets signals."""
+    with handling_sigterm(lambda number, _: begin_end(number, is_busy)):
+        yield
 
-    def handle(number: int, _frame: FrameType | None) -> None:
-        begin_end(number, is_busy)
 
+@contextmanager
+def interrupting_on_sigterm() -> Iterator[None]:
+    """Have the first SIGTERM raise a `Terminated` in the block, if this is the main thread, which gets signals."""
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, lambda *_: None)  # `timeout` sends another one, which would cut off the clearing up
+        raise Terminated
+
+    with handling_sigterm(interrupt):
+        yield
+
+
+@contextmanager
+def handling_sigterm(handle: Callable[[int, FrameType | None], object]) -> Iterator[None]:
+    """Handle SIGTERM in the block, if this is the main thread."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_saved_queries
+from memorygraph.cli.stopping import explaining_stop
+from memorygraph.ending import interrupting_on_sigterm
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError
 
 if TYPE_CHECKING:
@@ -259,8 +262,9 @@ def backup_command(settings: Settings, *, file: Path, force: bool) -> None:
     """
     from memorygraph.server.backup import backup
 
-    with ExitStack() as shown:
-        done = backup(require_embedded(settings), file, overwrite=force, steps=ShownSteps(shown))
+    server = require_embedded(settings)
+    with saying_what_is_there(server, file, f"{file} is written", f"{file} is not written"), ExitStack() as shown:
+        done = backup(server, file, overwrite=force, steps=ShownSteps(shown))
     print_backup(done, "the graph is saved in")
 
 
@@ -280,7 +284,8 @@ def restore_command(settings: Settings, *, file: Path, force: bool) -> None:
     if not force and not output.wants_json() and sys.stdin.isatty() and holds_graph(server):
         output.confirm(f"{server.home} holds a graph. Replace it with that of {file}?")
         force = True
-    with ExitStack() as shown:
+    new, former = f"Neo4j has the graph of {file}", "the former graph stays"
+    with saying_what_is_there(server, server.home / "data", new, former), ExitStack() as shown:
         done = restore(server, file, overwrite=force, steps=ShownSteps(shown), download=BarWhenNeeded(shown))
     print_backup(done, "Neo4j runs with the graph of")
 
@@ -300,6 +305,31 @@ def require_embedded(settings: Settings) -> EmbeddedServer:
             "that server has for it (`neo4j-admin database dump` and `load`), or leave NEO4J_URI and --uri out"
         )
     return embedded_server()
+
+
+@contextmanager
+def saying_what_is_there(server: EmbeddedServer, path: Path, new: str, former: str) -> Iterator[None]:
+    """Have Ctrl-C and SIGTERM stop the block, and say what is there: `new` where `path` has been replaced, or `former`.
+
+    The block puts Neo4j back first, and whether that runs is said too.
+    """
+    from memorygraph.home import expand_user
+
+    path = expand_user(path)
+
+    def identify() -> tuple[int, int] | None:
+        with suppress(OSError):
+            found = path.stat()
+            return found.st_dev, found.st_ino
+        return None
+
+    def explain(_: KeyboardInterrupt) -> str:
+        runs = "Neo4j runs" if server.lives() else "Neo4j does not run; `memorygraph up` starts it"
+        return f"{former if identify() == before else new}; {runs}"
+
+    before = identify()
+    with explaining_stop(explain), interrupting_on_sigterm():
+        yield
 
 
 def print_backup(done: BackupReport, what: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from memorygraph.ending import ENDED_BY_SIGNAL
+from memorygraph.ending import ENDED_BY_SIGNAL, Terminated
 from memorygraph.errors import MemoryGraphError, find_interrupt
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Interrupted(MemoryGraphError):  # noqa: N818 - the name says it
 
 @contextmanager
 def explaining_stop(explain: Callable[[KeyboardInterrupt], str]) -> Iterator[None]:
-    """Have Ctrl-C during the block end the command with an explanation of what was done."""
+    """Have Ctrl-C, or a SIGTERM that interrupts, end the command with an explanation of what was done in the block."""
     try:
         yield
     except Interrupted:
@@ -38,7 +38,10 @@ def explaining_stop(explain: Callable[[KeyboardInterrupt], str]) -> Iterator[Non
         stop = find_interrupt(error)
         if stop is None:
             raise
-        raise Interrupted(f"stopped: {explain(stop)}") from stop
+        interrupted = Interrupted(f"stopped: {explain(stop)}")
+        if isinstance(stop, Terminated):
+            interrupted.exit_code = ENDED_BY_SIGNAL + signal.SIGTERM
+        raise interrupted from stop
 
 
 def newest_revision(graph: MemoryGraph) -> int:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -218,7 +219,7 @@ def new_file(path: Path, mark: str, *, overwrite: bool) -> Iterator[BinaryIO]:
     refuse_existing(path, overwrite=overwrite)
     unfinished = path.with_name(f".{path.name}.{mark}.part")
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    try:
+    with explaining_failed_write(path):
         try:
             unfinished.unlink(missing_ok=True)
             clear_drafts(path.parent.glob(f".*.{mark}.part"))
@@ -230,6 +231,19 @@ def new_file(path: Path, mark: str, *, overwrite: bool) -> Iterator[BinaryIO]:
             move_file(unfinished, path, overwrite=overwrite)
         finally:
             unfinished.unlink(missing_ok=True)
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raise a BackupError where no file can be made beside this one, or nothing be written to it."""
+    with explaining_failed_write(path), tempfile.TemporaryFile(dir=path.parent) as file:
+        file.write(b" ")
+
+
+@contextmanager
+def explaining_failed_write(path: Path) -> Iterator[None]:
+    """Make what the system refuses in the block a BackupError that says what to do."""
+    try:
+        yield
     except OSError as error:
         raise BackupError(
             f"{path} cannot be written: {error.strerror or error}. Make room or set the rights, or name another place."

@@ -17,7 +17,15 @@ from pathlib import Path
 from memorygraph.errors import ConnectionError
 from memorygraph.home import expand_user
 from memorygraph.server.admin_tool import DATABASE, AdminTool, NotClosedError, Steps
-from memorygraph.server.archive import BackupError, Manifest, new_file, open_archive, refuse_existing, write_archive
+from memorygraph.server.archive import (
+    BackupError,
+    Manifest,
+    new_file,
+    open_archive,
+    refuse_existing,
+    refuse_unwritable,
+    write_archive,
+)
 from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.compacting import copy_graph, needs_compacting
 from memorygraph.server.embedded import EmbeddedServer, StoppedServer
@@ -64,6 +72,7 @@ def backup(
     refuse_existing(path, overwrite=overwrite)
     if not holds_graph(server):
         raise BackupError(f"there is no graph in {server.home}: nothing to back up")
+    refuse_unwritable(path)
     manifest = None
     try:
         steps.begin("stopping Neo4j, if it runs")

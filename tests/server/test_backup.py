@@ -24,8 +24,11 @@ from typing import TYPE_CHECKING, Any
 import neo4j
 import psutil
 import pytest
+from click.testing import CliRunner
 
 from memorygraph import EmbeddedServer, MemoryGraph
+from memorygraph.cli import cli
+from memorygraph.cli import server as cli_server
 from memorygraph.errors import ConnectionError, NotFoundError
 from memorygraph.graph.bundle_imports import CHARACTERS_PER_BATCH, LINES_PER_BATCH
 from memorygraph.server import admin_tool, compacting, embedded
@@ -1048,3 +1051,70 @@ def test_an_interrupt_while_neo4j_is_stopped_starts_it_again(
     with suppress(KeyboardInterrupt), server.kept_stopped():
         told.append("work")
     assert told == (["stop", "stop", "start"] if interrupted else ["stop", "work", "start"])
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_a_stopped_backup_or_restore_starts_neo4j_again_and_says_what_is_there(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch, command: str, number: int, code: int
+) -> None:
+    told: list[str] = []
+
+    def stop(_: object) -> bool:
+        if not told:
+            signal.raise_signal(number)
+        told.append("stop")
+        if number == signal.SIGTERM:
+            signal.raise_signal(number)  # as `timeout` does: to the process, then to its group
+        return True
+
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    (server.home / "data" / "databases" / "neo4j").mkdir(parents=True)
+    monkeypatch.setattr(embedded, "stop_server", stop)
+    monkeypatch.setattr(Launch, "have_running", lambda *_: told.append("start"))
+    monkeypatch.setattr(server, "lives", lambda: "start" in told or not told)
+    monkeypatch.setattr(cli_server, "embedded_server", lambda: server)
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    file = tmp_path / "file"
+    if command == "restore":
+        with new_file(file, "mark", overwrite=False) as archive:
+            write_archive(archive, lambda target: target.write(b"dump"), "2026-11-21T12:00:00+00:00")
+    stopped = CliRunner().invoke(cli, [command, "--force", str(file)])
+    said = {"backup": f"{file} is not written", "restore": "the former graph stays"}[command]
+    assert (stopped.exit_code, told[-1], said in stopped.stderr) == (code, "start", True), stopped.stderr
+    assert "Neo4j runs" in stopped.stderr
+
+
+@pytest.mark.slow
+def test_a_backup_that_sigterm_stops_leaves_neo4j_running(server: EmbeddedServer, tmp_path: Path) -> None:
+    server.up()
+    environment = os.environ | {"MEMORYGRAPH_HOME": str(server.home)}
+    environment.pop("NEO4J_URI", None)
+    (server.home / server.artifacts.name).symlink_to(server.artifacts)
+    program = [*PROGRAM, "backup", str(tmp_path / "file")]
+    with subprocess.Popen(program, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        while "checking the graph" not in process.stderr.readline():
+            assert process.poll() is None
+        process.terminate()
+        said = process.stderr.read()
+    assert (process.returncode, server.status().running) == (143, True), said
+    assert said.endswith("file is not written; Neo4j runs\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("place", ["/proc", "full"])
+def test_a_place_that_cannot_be_written_is_found_before_neo4j_is_stopped(
+    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, place: str
+) -> None:
+    folder = Path(place)
+    if place == "full":
+        folder = request.getfixturevalue("small_disk")
+        with suppress(OSError):
+            (folder / "ballast").write_bytes(bytes(BALLAST))
+    server = EmbeddedServer(tmp_path / "home", artifacts)
+    (server.home / "data" / "databases" / "neo4j").mkdir(parents=True)
+    monkeypatch.setattr(server, "kept_stopped", lambda: pytest.fail("Neo4j is stopped"))
+    with pytest.raises(BackupError, match=r"file cannot be written.*name another place"):
+        backup(server, folder / "file")
+    assert place != "full" or [path.name for path in folder.iterdir()] == ["ballast"]

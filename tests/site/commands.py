@@ -22,7 +22,7 @@ stdout and nothing else, with null for NaN and infinity; progress and messages g
 Exit codes: 0 done · 1 the script or the request is invalid or refused, and nothing was changed (but by a run, or by files and
 batches before it), or a check found something · 2 wrong usage · 3 Neo4j cannot be reached or started · 4 the model endpoint
 failed · 130 stopped by Ctrl-C: what was stored by then stays (at a prompt of `repl` and `chat` it is
-the end, as Ctrl-D, and 0) · 143 SIGTERM has ended a run.
+the end, as Ctrl-D, and 0) · 143 by SIGTERM.
 """
 
 Found = tuple[tuple[str, ...], click.Command, click.Context]
