@@ -235,7 +235,11 @@ def browser_command(
         print_saved_queries()
         return
     query = saved_query_address(saved_query, parameters, settings)
-    server = embedded_server()
+    server = require_embedded(
+        settings,
+        "`browser` opens that of",
+        "open Neo4j Browser at that server yourself (one of your own has it at port 7474; a hosted one says where)",
+    )
     where = start_embedded(server)
     url = f"{where.browser_url}{query}"
     login = {"url": url, "username": where.username, "password_file": where.password_file}
@@ -297,12 +301,16 @@ def embedded_server() -> EmbeddedServer:
     return EmbeddedServer()
 
 
-def require_embedded(settings: Settings) -> EmbeddedServer:
-    """The embedded server, where the settings name no other one."""
+def require_embedded(
+    settings: Settings,
+    commands: str = "backup and restore are for",
+    instead: str = "use what that server has for it (`neo4j-admin database dump` and `load`)",
+) -> EmbeddedServer:
+    """The embedded server, where the settings name no other one; the error says what to do `instead`."""
     if not settings.embedded:
         raise MemoryGraphError(
-            "backup and restore are for the embedded Neo4j, and NEO4J_URI or --uri names another server: use what "
-            "that server has for it (`neo4j-admin database dump` and `load`), or leave NEO4J_URI and --uri out"
+            f"{commands} the embedded Neo4j, and NEO4J_URI or --uri names another server: {instead}, or leave "
+            "NEO4J_URI and --uri out"
         )
     return embedded_server()
 

@@ -683,6 +683,13 @@ def test_the_commands_are_for_the_embedded_server_only(archive: Path, monkeypatc
     assert run("restore", str(archive)).returncode == 1
 
 
+@pytest.mark.parametrize("arguments", [("browser",), ("browser", "world", "--no-open"), ("backup", "f")])
+def test_a_command_for_the_embedded_server_is_refused_where_another_one_is_named(arguments: tuple[str, ...]) -> None:
+    answer = CliRunner().invoke(cli, arguments, env={"NEO4J_URI": "bolt://127.0.0.1:1"})
+    assert (answer.exit_code, answer.stdout) == (1, "")
+    assert "NEO4J_URI or --uri names another server: " in answer.stderr
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "said"), [("n", "the answer was no"), ("y", "damaged")])
 def test_a_restore_asks_before_it_replaces_a_graph(
