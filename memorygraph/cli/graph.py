@@ -183,7 +183,7 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     default="contextscript",
     type=click.Choice(["contextscript", "bundle", "jsonl", "graphml", "server-memory"]),
 )
-@click.option("--strict", is_flag=True, help="Exit with 1 where the export is not the whole namespace.")
+@click.option("--strict", is_flag=True, help="Exit with 1 where anything is left out or warned of.")
 @click.option(
     "--output",
     "path",
@@ -210,21 +210,22 @@ def export_command(
         raise click.UsageError("--output goes with --format bundle; the other formats are printed")
     if output.wants_json() and path is None:
         raise click.UsageError("--json prints the report of --output; an export is printed as it is")
-    left_out = _print_export(ctx.obj, form, moment) if path is None else _write_bundle(ctx.obj, path)
+    left_out = _print_export(ctx, form, moment) if path is None else _write_bundle(ctx, path)
     if left_out:
         more = "" if form == "bundle" else "; --format bundle has all of a namespace"
         output.say(f"not in this export{more}:")
         for line in left_out.lines():
             output.say(f"  {line}")
-        ctx.exit(1 if strict else 0)
+    ctx.exit(1 if strict and (left_out or ctx.meta.get(output.WARNED)) else 0)
 
 
-def _print_export(settings: Settings, form: str, moment: int | datetime | None) -> Losses:
+def _print_export(ctx: click.Context, form: str, moment: int | datetime | None) -> Losses:
     printed = False
     with (
         explaining_stop(lambda _: "all of it is printed" if printed else NOTHING_PRINTED),
-        settings.connect() as graph,
+        ctx.obj.connect() as graph,
     ):
+        _warn_of_unwritten(ctx, graph)
         output.print_in_utf_8()
         # The bar is the last to come and the first to go, before the file is printed.
         reading = output.progress_bar("reading the graph")
@@ -239,7 +240,7 @@ def _print_export(settings: Settings, form: str, moment: int | datetime | None) 
     return left_out
 
 
-def _write_bundle(settings: Settings, path: str) -> Losses:
+def _write_bundle(ctx: click.Context, path: str) -> Losses:
     report: BundleReport | None = None
 
     def explain(_: KeyboardInterrupt) -> str:
@@ -249,7 +250,8 @@ def _write_bundle(settings: Settings, path: str) -> Losses:
             return NOTHING_DONE
         return f"what was read by then is in {partial}; {AGAIN} to go on"
 
-    with explaining_stop(explain), settings.connect() as graph:
+    with explaining_stop(explain), ctx.obj.connect() as graph:
+        _warn_of_unwritten(ctx, graph)
         with output.progress_bar("reading the graph") as bar:
             _expect_elements(graph, bar)
             report = graph.export_bundle(path, progress=bar.advance)
@@ -258,6 +260,13 @@ def _write_bundle(settings: Settings, path: str) -> Losses:
         message = f"exported {report.nodes} nodes, {report.relationships} relationships to {path}{resumed}{again}"
         output.print_done({**report.as_dict(), "errors": []}, message)
     return report.left_out
+
+
+def _warn_of_unwritten(ctx: click.Context, graph: MemoryGraph) -> None:
+    """Warn of a namespace that is empty because nothing was ever stored in it: its name may be mistyped."""
+    if not graph.scope.read("read/revision") and not graph.ids(limit=1):  # raw Cypher leaves no revision
+        said = f"nothing was ever stored in namespace `{graph.namespace}`; `memorygraph namespaces list` shows all"
+        output.warn(ctx, said, output.code_of_kind(NotFoundError.__name__))
 
 
 def _expect_elements(graph: MemoryGraph, bar: output.Bar) -> None:

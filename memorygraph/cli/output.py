@@ -76,11 +76,11 @@ def print_json(value: Any) -> None:
     print_text(to_json(value))
 
 
-def warn(ctx: click.Context, message: str) -> None:
+def warn(ctx: click.Context, message: str, code: str = "bad-element") -> None:
     """A warning on stderr, and in the JSON document that the command prints; from any thread, which has no context."""
     say(f"warning: {message}")
     ctx.meta.setdefault(WARNED, []).append(
-        {"file": None, "line": None, "column": None, "message": message, "code": "bad-element"}
+        {"file": None, "line": None, "column": None, "message": message, "code": code}
     )
 
 

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 from pydantic import ValidationError
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.disk_sort import TextSet
 from memorygraph.graph.elements import Edge, Node, as_text, name_bad
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
@@ -102,13 +103,15 @@ def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge], lef
 
 
 def _contextscript(nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses) -> Iterator[str]:
-    with closing(TextSet()) as missing:
+    with closing(TextSet()) as missing, naming_bad_elements() as check:
         for node in nodes:
             arguments: dict[str, Any] = {"node_id": node.id, "name": node.name or "", "data": node.data or ""}
             line, wrong = _declare(NodeDeclaration, arguments)
             if wrong is not None:
                 missing.add(node.id)
                 left_out.add(f"nodes whose {wrong} is none of ContextScript", node.id)
+            else:
+                check("node", node.id, name=node.name, data=node.data)  # what is missing is declared as empty
             yield line
         for edge in edges:
             arguments = {"edge_id": edge.id, "from_node": edge.from_node, "to_node": edge.to_node}

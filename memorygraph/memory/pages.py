@@ -408,18 +408,17 @@ def name_bad_entities(rows: list[dict[str, Any]]) -> None:
     """Name the entities and observations with texts that are none."""
     with naming_bad_elements() as check:
         for row in rows:
-            name = as_text(row["name"])
-            check("entity", name, name=row["name"], kind=row["entity_type"])
+            check("entity", row["id"], name=row["name"], kind=row["entity_type"])
             for text in row["observations"]:
                 if not isinstance(text, str):
-                    check("an observation of entity", name, data=text)
+                    check("an observation of entity", row["id"], data=text)
 
 
 def name_bad_relations(rows: list[dict[str, Any]]) -> None:
     """Name the edges with a verb that is none."""
     with naming_bad_elements() as check:
         for row in rows:
-            check("a relation of entity", as_text(row["source"]), verb=row["relation_type"])
+            check("edge", row["id"], verb=row["relation_type"])
 
 
 class PageFilling:

@@ -657,6 +657,21 @@ def test_neither_completion_nor_the_bar_of_an_export_counts_what_other_namespace
     os.close(parent)
 
 
+@pytest.mark.parametrize("form", ["contextscript", "jsonl", "graphml", "server-memory", "bundle", "bundle in a file"])
+def test_an_export_of_a_namespace_that_was_never_written_warns(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    export = ["export", "--format", form.split(maxsplit=1)[0]]
+    export += ["--output", str(tmp_path / "file"), "--json"] if form == "bundle in a file" else []
+    said = f"warning: nothing was ever stored in namespace `{graph.namespace}`; `memorygraph namespaces list` shows all"
+    here = ["--namespace", graph.namespace]
+    done = CliRunner().invoke(cli, [*here, *export])
+    assert (done.exit_code, said in done.stderr) == (0, True), done.stderr
+    assert CliRunner().invoke(cli, [*here, *export, "--strict"]).exit_code == 1
+    if form == "bundle in a file":
+        assert [each["code"] for each in json.loads(done.stdout)["warnings"]] == ["not-found"]
+    graph.messages("talk").append({"role": "user", "content": "Hi"})
+    assert "warning" not in CliRunner().invoke(cli, [*here, *export]).stderr
+
+
 def test_a_dry_run_of_a_drop_counts_once(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
     graph.load('Node(node_id="a", name="A", data="");')
     drop, asked = MemoryGraph.drop_namespace, []

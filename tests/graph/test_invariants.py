@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from io import StringIO
 from typing import Any
 
@@ -587,6 +588,20 @@ def test_neighbours_whose_ids_are_no_text_or_missing_are_each_there_once_with_al
     assert len(done.stdout.splitlines()) == 2 + 5
 
 
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize(("form", "kind"), [("contextscript", "node"), ("jsonl", "node"), ("server-memory", "entity")])
+def test_an_export_names_each_element_without_a_name_by_its_id_and_is_strict_about_it(
+    graph: MemoryGraph, form: str, kind: str
+) -> None:
+    graph.query("UNWIND ['n', 'm'] AS id CREATE (:Node {namespace: $namespace, id: id, data: 'd'})", write=True)
+    command = ["--namespace", graph.namespace, "export", "--format", form]
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 0
+    for identifier in ("n", "m"):
+        assert f'warning: {kind} "{identifier}" is not as it should be: name = missing;' in done.stderr
+    assert CliRunner().invoke(cli, [*command, "--strict"]).exit_code == 1
+
+
 def test_many_bad_elements_are_named_in_part(graph: MemoryGraph) -> None:
     graph.load("")
     graph.query("UNWIND range(10, 59) AS i CREATE (:Node {namespace: $namespace, id: 'n' + i, data: ''})", write=True)
@@ -601,8 +616,8 @@ def test_many_bad_elements_are_named_in_part(graph: MemoryGraph) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("search_nodes", {"query": "tea"}, 'entity "7" is not as it should be: name = 7'),
-        ("read_graph", {}, 'entity "7" is not as it should be: name = 7'),
+        ("search_nodes", {"query": "tea"}, 'entity "c" is not as it should be: name = 7'),
+        ("read_graph", {}, 'entity "c" is not as it should be: name = 7'),
         ("recall", {"query": "tea"}, 'node "c" is not as it should be: name = 7'),
         ("neighbours", {"id": "a"}, 'node "c" is not as it should be: name = 7'),
     ],
@@ -629,7 +644,8 @@ def test_an_export_loads_back_without_what_no_script_can_declare(
 ) -> None:
     code, identifier = spoil(graph, way)
     file = StringIO()
-    left_out = graph.export_to(file)
+    with pytest.warns(BadElementWarning, match="name = missing") if way == "no name" else nullcontext():
+        left_out = graph.export_to(file)
     twin.load(file.getvalue())
     assert {node.id for node in (twin.node("a"), twin.node("b"))} == {"a", "b"}
     if code in {"shared-id", "edge-weight", "edge-verb", "node-values"} and way != "no name":
