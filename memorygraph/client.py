@@ -44,7 +44,7 @@ from memorygraph.graph.namespace import (
 from memorygraph.graph.readonly import check_reads_only
 from memorygraph.graph.schema import apply_schema
 from memorygraph.graph.undo import undo_revision
-from memorygraph.home import chosen_namespace, is_own_home, remove_pages
+from memorygraph.home import check_namespace, chosen_namespace, is_own_home, remove_pages
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram
 from memorygraph.limits import MAX_READ_SECONDS
@@ -90,7 +90,6 @@ if TYPE_CHECKING:
     from memorygraph.runtime.programs import ProgramInfo, StoredProgram
     from memorygraph.runtime.runs import Listener, RunInfo, RunResult, StoredRun
 
-MAX_NAMESPACE = 200
 MAX_NEIGHBOURS = 20
 
 Progress = Callable[[int], None]
@@ -113,17 +112,13 @@ class MemoryGraph:
         self, connection: Connection | Driver, namespace: str = "default", *, database: str | None = None
     ) -> None:
         """Take a connection as it is; through a driver, look for the schema and set it up, as `connect` does."""
-        if not namespace or len(namespace) > MAX_NAMESPACE or not namespace.isprintable():
-            raise MemoryGraphError(
-                f"a namespace has 1 to {MAX_NAMESPACE} printable characters, and this is {namespace!r}"
-            )
+        self.namespace = check_namespace(namespace)
         if not isinstance(connection, Connection):
             connection = Connection(connection, database=database)
             apply_schema(connection)
         elif database:
             raise MemoryGraphError("a connection is one to a database already: name that where the connection is made")
         self.connection = connection
-        self.namespace = namespace
         self.scope = Namespace(connection, namespace)
         if connection.before_use is None:
             connection.before_use = ExpiryGate(clear_files)

@@ -19,6 +19,7 @@ from pathlib import Path
 from memorygraph.drafts import clear_drafts, lock_draft
 from memorygraph.errors import ConnectionError, MemoryGraphError
 
+MAX_NAMESPACE = 200
 ADMINISTRATOR = 0
 """The number of the user who may do everything anyway."""
 
@@ -54,9 +55,20 @@ def expand_user(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 - that of `Path` fails at such a name
 
 
+def check_namespace(name: str) -> str:
+    """Return the name of a namespace.
+
+    Raises:
+        MemoryGraphError: no namespace can have it.
+    """
+    if not name or len(name) > MAX_NAMESPACE or not name.isprintable():
+        raise MemoryGraphError(f"a namespace has 1 to {MAX_NAMESPACE} printable characters, and this is {name!r}")
+    return name
+
+
 def chosen_namespace(namespace: str | None = None) -> str:
     """Return the namespace that is named, else that of MEMORYGRAPH_NAMESPACE, else `default`."""
-    return namespace or os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
+    return namespace if namespace is not None else os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
 
 
 def namespace_option(namespace: str) -> str:

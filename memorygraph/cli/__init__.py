@@ -163,7 +163,10 @@ def cli(ctx: click.Context, /, **options: str | None) -> None:
     """
     with explaining_stop(lambda _: NOTHING_DONE):
         from memorygraph.graph.bad_elements import hear_bad_elements
+        from memorygraph.home import check_namespace
 
+    if (namespace := options["namespace"]) is not None:
+        check_namespace(namespace)
     ctx.with_resource(hear_bad_elements(partial(output.warn, ctx)))
     ctx.obj = Settings(**options)
 

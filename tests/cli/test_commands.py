@@ -21,7 +21,7 @@ import pytest
 from click.shell_completion import ShellComplete, get_completion_class
 from click.testing import CliRunner
 
-from memorygraph import AsyncMemoryGraph, MemoryGraph, QueryError
+from memorygraph import AsyncMemoryGraph, MemoryGraph, MemoryGraphError, QueryError
 from memorygraph.cli import cli, output
 from memorygraph.cli.completion import VARIABLE
 from memorygraph.cli.graph import parameter
@@ -670,6 +670,22 @@ def test_an_export_of_a_namespace_that_was_never_written_warns(graph: MemoryGrap
         assert [each["code"] for each in json.loads(done.stdout)["warnings"]] == ["not-found"]
     graph.messages("talk").append({"role": "user", "content": "Hi"})
     assert "warning" not in CliRunner().invoke(cli, [*here, *export]).stderr
+
+
+@pytest.mark.parametrize(
+    "command", [("load", "-"), ("doctor", "--graph"), ("proxy", "--upstream", "nowhere"), ("browser", "world")]
+)
+def test_an_empty_namespace_is_refused_and_no_default(command: tuple[str, ...]) -> None:
+    refused = CliRunner().invoke(cli, ["-n", "", *command], input="")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == "memorygraph: a namespace has 1 to 200 printable characters, and this is ''\n"
+    with pytest.raises(MemoryGraphError, match="1 to 200 printable"):
+        MemoryGraph.connect(namespace="")
+
+
+def test_an_empty_variable_names_the_default_namespace() -> None:
+    done = CliRunner().invoke(cli, ["query", "RETURN $namespace AS it", "--json"], env={"MEMORYGRAPH_NAMESPACE": ""})
+    assert json.loads(done.stdout) == [{"it": "default"}]
 
 
 def test_a_dry_run_of_a_drop_counts_once(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memorygraph.client import MAX_NAMESPACE
 from memorygraph.graph.connection import READ_SECONDS, WRITE_SECONDS
+from memorygraph.home import MAX_NAMESPACE
 from memorygraph.languages.agentscript.reading import MAX_CHARACTERS as MAX_AGENTSCRIPT_CHARACTERS
 from memorygraph.languages.contextscript.reading import LONG, MAX_CODE
 from memorygraph.languages.contextscript.reading import MAX_CHARACTERS as MAX_STATEMENT_CHARACTERS
