@@ -46,6 +46,7 @@ _TOO_LARGE = (
     "this is too large for one transaction, which changed nothing: do it in parts. `load --batch 10000` loads a file "
     "so, `delete ID --batch 10000` deletes a node with very many edges, and a query can take fewer rows at a time"
 )
+_NO_DATABASE = "there is no such database; `SHOW DATABASES` lists them: check NEO4J_DATABASE, and what a query uses"
 _TOO_LONG = "it took longer than it may, and was ended"
 _UNAVAILABLE = (
     "Neo4j runs, and its database has not started: for the embedded Neo4j, `memorygraph doctor` says why; for a server "
@@ -89,7 +90,8 @@ def translate(error: Exception, find_stop: FindStop = str) -> MemoryGraphError:
         return TooLargeError(f"{_TOO_LARGE} ({detail})")
     for kind, ours, meaning in _TRANSLATIONS:
         if isinstance(error, kind):
-            return ours(f"{meaning} ({detail})")
+            said = _NO_DATABASE if code_of(error).endswith(".DatabaseNotFound") else meaning
+            return ours(f"{said} ({detail})")
     return MemoryGraphError(f"Neo4j failed: {detail}")
 
 

@@ -10,7 +10,7 @@ from io import BufferedIOBase
 from typing import Any
 
 from memorygraph.json_text import parse_json
-from memorygraph.messages.calls import CHAT, response_document
+from memorygraph.messages.calls import APIS, CHAT, response_document
 from memorygraph.messages.chunks import chat_document
 from memorygraph.proxy.access import ProxyRefusalError
 
@@ -168,7 +168,11 @@ def parse_answer(api: str, content: bytes, content_type: str) -> tuple[dict[str,
     if content_type.partition(";")[0].strip().lower() == "text/event-stream":
         events = [event for event in read_events(content.decode("utf-8", "replace")) if isinstance(event, dict)]
         return (chat_document if api == CHAT else response_document)(events), False
-    document = parse_json(content)
+    try:
+        document = parse_json(content)
+    except ValueError as error:
+        path = next(path for path, name in APIS.items() if name == api)
+        raise ValueError(f"the endpoint's answer to {path} is not JSON ({content_type}; {error})") from error
     if not isinstance(document, dict):
         raise ValueError("the answer is not an object")  # noqa: TRY004 - a value of the wire, not of a caller
     return document, True

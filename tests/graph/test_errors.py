@@ -11,6 +11,7 @@ from neo4j import exceptions
 from memorygraph.errors import ConflictError, ConnectionError, LoginError, MemoryGraphError, QueryError
 from memorygraph.graph.connection import Connection, UnencryptedWarning
 from memorygraph.graph.driver_errors import translate
+from memorygraph.query import Query
 
 _CLASSES = [
     member
@@ -46,6 +47,11 @@ def test_every_error_of_the_driver_has_a_translation(kind: type[Exception]) -> N
 )
 def test_the_kinds_that_users_act_on_are_told_apart(kind: type[Exception], ours: type[MemoryGraphError]) -> None:
     assert type(translate(kind("it"))) is ours
+
+
+def test_a_database_that_is_not_there_is_said_with_what_to_check(connection: Connection) -> None:
+    with pytest.raises(QueryError, match=r"no such database; .* NEO4J_DATABASE.*nope"):
+        connection.read(Query("USE nope MATCH (n) RETURN n"))
 
 
 @pytest.mark.parametrize("uri", ["bolt://127.0.0.1:1", "nonsense://x", "", "bolt+s://no-such-host.invalid:7687"])

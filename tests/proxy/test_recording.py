@@ -286,6 +286,18 @@ def test_a_request_that_is_no_json_is_forwarded_and_said(proxies: Proxies) -> No
     assert (len(model.requests), proxies.said) == (1, [])
 
 
+def test_an_answer_that_is_no_json_is_passed_on_and_said(proxies: Proxies) -> None:
+    request = {"model": "m", "messages": [user("Hi")]}
+    with ScriptedModel(BadJson("<html>Log in</html>")) as model, RawClient(proxies(model.base_url).base_url) as client:
+        client.send("POST", "/v1/chat/completions", json.dumps(request).encode())
+        assert client.answer()[1] == b"<html>Log in</html>"
+        [said] = eventually(lambda: proxies.said)
+    expected = (
+        "a call could not be recorded: the endpoint's answer to /chat/completions is not JSON (application/json; "
+    )
+    assert said.startswith(expected)
+
+
 @pytest.mark.parametrize("text", ["half \ud83d", "an emoji 😀"])
 def test_what_no_database_holds_is_recorded_as_near_as_can_be(proxies: Proxies, graph: MemoryGraph, text: str) -> None:
     completion = {"choices": [{"message": {"content": "Yes."}, "logprobs": {"content": [{"logprob": float("-inf")}]}}]}
