@@ -355,6 +355,32 @@ def test_run_stopped_by_ctrl_c_while_it_reads_its_program_says_that_nothing_is_s
     assert f"stopped: the run of {pipe} had not begun, and nothing is stored; run the same command" in stopped.stderr
 
 
+_STOPPED_IMPORT = """
+import sys
+from memorygraph.__main__ import start_command_line
+class Stopped:
+    def __set_name__(self, owner, name):
+        raise KeyboardInterrupt
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "memorygraph.cli":
+            {}
+sys.meta_path.insert(0, Finder())
+start_command_line()
+"""
+
+
+@pytest.mark.parametrize("work", ["exec('raise KeyboardInterrupt')", "type('Made', (), {'name': Stopped()})"])
+def test_ctrl_c_while_a_class_is_made_is_no_other_error_and_ends_with_its_exit_code(tmp_path: Path, work: str) -> None:
+    (tmp_path / "stopped_import.py").write_text(_STOPPED_IMPORT.format(work))
+    command = [sys.executable, "-m", "stopped_import"]  # of a file or a text, Python itself does not end by the signal
+    stopped = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (stopped.returncode, stopped.stderr) == (
+        130,
+        "memorygraph: stopped: nothing was done; run the same command again\n",
+    )
+
+
 @pytest.mark.parametrize("module", ["memorygraph", "click.core", "memorygraph.cli"])
 @pytest.mark.parametrize("arguments", [["load", "one.ctx"], ["run", "one.as"], ["export"]], ids=lambda words: words[0])
 def test_a_command_stopped_by_ctrl_c_while_its_modules_are_imported_says_that_nothing_was_done(
