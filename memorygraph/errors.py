@@ -9,7 +9,6 @@ The tree (the exit code of the command line in brackets)::
      │    └── NotWrittenError [1] a model wrote no good program (memory.remember)
      ├── FilesError [1]           something is wrong in several files of a command (cli.output)
      ├── UnfinishedError [1]      one of several files is wrong, with the code of that error (cli.output)
-     ├── CheckedError [1]         scripts that were checked are wrong, with the code of that error (cli.output)
      ├── Interrupted [130]        the user has stopped a command (cli.stopping)
      ├── Cancelled [143]         what a run was a part of has ended, or the process was told to end (limits)
      ├── LimitExceeded [1]       a run has used up its work, its time or its bytes (limits)

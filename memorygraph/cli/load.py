@@ -251,8 +251,9 @@ def check_command(*, files: tuple[str, ...], language: str | None, strict: bool,
 
     try:
         read_all(files, check_file)
-    except MemoryGraphError as error:
-        raise output.CheckedError(error, warnings) from error
+    except MemoryGraphError:
+        output.warn_beside(warnings)
+        raise
     output.print_checked(warnings)
 
 

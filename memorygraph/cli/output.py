@@ -70,8 +70,8 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 def print_json(value: Any) -> None:
     """Print one JSON document; one that is an object has what was warned of as `warnings`."""
-    warned = click.get_current_context().meta.get(WARNED, [])
-    if warned and isinstance(value, dict):
+    warned = click.get_current_context().meta.get(WARNED)
+    if warned is not None and isinstance(value, dict):
         value = {**value, "warnings": [*value.get("warnings", ()), *warned]}
     print_text(to_json(value))
 
@@ -256,22 +256,8 @@ class UnfinishedError(MemoryGraphError):
         super().__init__(f"{error}\n{self.stays}")
 
 
-class CheckedError(MemoryGraphError):
-    """What is wrong in scripts that were checked, with the warnings of all of them."""
-
-    def __init__(self, error: MemoryGraphError, warnings: Sequence[Problem]) -> None:
-        self.error = error
-        self.warnings = warnings
-        self.exit_code = error.exit_code
-        super().__init__(str(error))
-
-
 def say_error(error: MemoryGraphError) -> None:
     """An error on stderr, and what of a script was done before it."""
-    if isinstance(error, CheckedError):
-        say_warnings(error.warnings)
-        say_error(error.error)
-        return
     if isinstance(error, UnfinishedError):
         say_problem(error.error, error.stays)
         return
@@ -318,8 +304,6 @@ def error_document(error: MemoryGraphError) -> dict[str, Any]:
         document["run"] = error.run
     if isinstance(error, UnfinishedError):
         document["stored"] = [report.as_dict() for report in error.reports]
-    if isinstance(error, CheckedError):
-        document["warnings"] = [warning.as_dict() for warning in error.warnings]
     if statements := error.stored_statements if isinstance(error, ScriptError | UnfinishedError) else None:
         document["stored_statements"] = statements
     return document
@@ -339,7 +323,7 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     """An error as the list that `--json` prints under `errors`."""
     if isinstance(error, FilesError):
         return [record for each in error.errors for record in error_records(each)]
-    if isinstance(error, UnfinishedError | CheckedError):
+    if isinstance(error, UnfinishedError):
         return error_records(error.error)
     problems: Sequence[Problem] = getattr(error, "problems", ())  # also of a model that failed at a place
     if problems:
@@ -362,6 +346,12 @@ def say_warnings(warnings: Iterable[Problem]) -> None:
     """Warnings with their places, on stderr."""
     for warning in warnings:
         say(f"{warning}\n    (a warning)")
+
+
+def warn_beside(warnings: Iterable[Problem]) -> None:
+    """Warnings with their places, on stderr and in the JSON document, beside the errors that the command ends with."""
+    say_warnings(warnings)
+    click.get_current_context().meta.setdefault(WARNED, []).extend(warning.as_dict() for warning in warnings)
 
 
 def print_checked(warnings: Sequence[Problem]) -> None:

@@ -149,8 +149,9 @@ def run_command(
         value = parse_json_argument(given, "--input", or_text=language.text_input) if given is not None else None
         problems = language.check(program)
     if problems:
-        wrong = ScriptError(problems)
-        raise output.CheckedError(wrong, language.find_warnings(program)) if check else wrong
+        if check:
+            output.warn_beside(language.find_warnings(program))
+        raise ScriptError(problems)
     if check:
         output.print_checked(language.find_warnings(program))
         return
