@@ -223,6 +223,11 @@ def wait_for(future: Future[Result], seconds: float = math.inf) -> Result:
 
 def call_apart(work: Callable[[], Result]) -> Result:
     """Do work that waits for others in a thread of its own; when the run is to end, nobody waits for it any more."""
+    return wait_for(begin_apart(work))
+
+
+def begin_apart(work: Callable[[], Result]) -> Future[Result]:
+    """Begin work that waits for others in a thread of its own, for which the end of the program does not wait."""
     future: Future[Result] = Future()
     context = copy_context()
 
@@ -234,4 +239,4 @@ def call_apart(work: Callable[[], Result]) -> Result:
 
     future.set_running_or_notify_cancel()
     Thread(target=run, name="memorygraph-call", daemon=True).start()
-    return wait_for(future)
+    return future

@@ -100,8 +100,8 @@ def find_problems(program: syntax.ContextScriptProgram) -> Sequence[Problem]:
 
 def find_warnings(program: syntax.ContextScriptProgram) -> Sequence[Problem]:
     """What a program deletes where it has deleted it before."""
-    deletes = any(isinstance(statement, syntax.Deletion) for statement in program.statements)
-    return compile_program(program, None).warnings if deletes else ()
+    deletions = sum(isinstance(statement, syntax.Deletion) for statement in program.statements)
+    return compile_program(program, None).warnings if deletions > 1 else ()
 
 
 class NewElements(NamedTuple):

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, ExitStack
 from difflib import get_close_matches
-from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from memorygraph.errors import ConnectionError as NoConnectionError
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.languages.engine.findings import shorten
+from memorygraph.limits import begin_apart
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -79,18 +78,8 @@ class GraphLookup:
     async def _ask(self, question: Callable[[MemoryGraph], Answer]) -> Answer | None:
         if self._busy is not None and not self._busy.done():
             return None  # a server that is slow is not asked more
-        answer: Future[Answer | None] = Future()
-
-        def work() -> None:
-            said: Answer | None = None
-            try:
-                said = self._answer(question)
-            finally:
-                answer.set_result(said)
-
-        # Nothing waits for a daemon at the end of the program, where a server may not answer for long.
-        Thread(target=work, name="memorygraph-lookup", daemon=True).start()
-        self._busy = future = asyncio.wrap_future(answer)
+        # The end of the program does not wait for a server that may not answer for long.
+        self._busy = future = asyncio.wrap_future(begin_apart(lambda: self._answer(question)))
         done, _ = await asyncio.wait({future}, timeout=MAX_WAIT_SECONDS)
         return future.result() if done else None
 
