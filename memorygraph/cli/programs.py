@@ -131,8 +131,7 @@ def run_command(
 
     What it may reach is what is allowed here: nothing, without --allow-tool and --allow-host, but the memory of
     this namespace, and files in the folder of the program. The run is kept in the graph, with what each call of a
-    model saw and answered. With --trace FILE the trace is written there, also when the run fails. Its id is `run` in
-    --json, also beside the `errors` of a run that fails.
+    model saw and answered. Also when it fails, --trace FILE has its trace, and `run` in the document of --json its id.
     """
     if file == STANDARD_INPUT and not stored:
         raise click.UsageError("`run` takes the name of a file, whose extension says its language, and not `-`")
