@@ -142,6 +142,7 @@ CODES = {
     "unknown-ref": "no concept or context has this handle",
     "unknown-shape-type": "a shape names a type that does not exist",
     "unknown-tool": "no tool has this name",
+    "unknown-tool-method": "a tool has no such method",
     "unknown-type": "a type is named that nothing declares",
     "unmarked-block": "the program of a model's answer is not marked as one",
     "unreached-node": "no path leads to a node of a graph (a warning)",

@@ -17,7 +17,7 @@ invalid-use-resource unknown-function not-callable unknown-memory-method invalid
 duplicate-generate-option invalid-generate-attempts invalid-generate-limit invalid-generate-debug
 invalid-generate-input unknown-generate-option missing-generate-config duplicate-shape-field unknown-shape-type
 """
-OURS = "use-generate nesting-too-deep invalid-number encoding syntax"
+OURS = "use-generate unknown-tool-method nesting-too-deep invalid-number encoding syntax"
 
 
 def test_every_code_has_a_case_and_nothing_else_is_said() -> None:

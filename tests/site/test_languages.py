@@ -5,17 +5,23 @@ That of Convo-Lang is held to its language in tests/runtime/convo/test_reference
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from memorygraph import MemoryGraph, ScriptError
+from memorygraph.languages.agentscript.body import METHODS
 from memorygraph.languages.contextscript.syntax import KEYWORDS, STATEMENTS
 from memorygraph.languages.engine.grammar import Choice, Grammar, RuleReference
+from memorygraph.runtime.imports import Imported
 from memorygraph.runtime.memories.graph import GraphMemory
+from memorygraph.runtime.memories.jsonl import JsonlMemory
 from memorygraph.runtime.memories.memory import ImportedMemory
+from memorygraph.runtime.memories.sqlite import SqliteMemory
 from memorygraph.runtime.tools import _KINDS
 from tests.cases import PLACE
 from tests.site.examples import DOCS, EXAMPLE, PAGES, run_page
@@ -117,6 +123,25 @@ def test_the_reference_of_agentscript_has_every_tool_and_memory_with_its_methods
     memories = {at[0].partition(":")[0]: methods for names, at, methods in imports if names == ["memory"]}
     own, graph = set(ImportedMemory.METHODS), set(GraphMemory.METHODS)
     assert memories == {"file": own, "sqlite": own, "neo4j": graph}
+
+
+@pytest.mark.parametrize(
+    ("imported", "scheme", "kind"),
+    [
+        *[("tool", scheme, kind) for scheme, kind in _KINDS.items() if scheme != "mcp"],
+        *[("memory", "file", JsonlMemory), ("memory", "sqlite", SqliteMemory), ("memory", "neo4j", GraphMemory)],
+    ],
+)
+def test_check_knows_the_methods_of_tools_and_memories_and_how_many_arguments_they_take(
+    imported: str, scheme: str, kind: type[Imported[Any]]
+) -> None:
+    counts: dict[str, tuple[int, int] | None] = {}
+    for name in kind.METHODS:
+        parameters = inspect.signature(getattr(kind, name)).parameters.values()
+        own = [each for each in parameters if each.name != "self"]
+        least = sum(each.default is each.empty for each in own)
+        counts[name] = None if any(each.kind is each.VAR_POSITIONAL for each in own) else (least, len(own))
+    assert METHODS[imported][scheme] == counts
 
 
 @pytest.mark.parametrize("language", GRAMMARS)

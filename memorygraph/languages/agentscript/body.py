@@ -20,9 +20,30 @@ _COMMON_TYPES = {
     **dict.fromkeys(("array", "tuple", "set"), "list"),
     "bool": "boolean",
 }
-# How many arguments the methods of memories take: at least, at most.
+# How many arguments the methods of what is imported take, by the scheme of its address: at least, at most; `sh` takes
+# any number. What an MCP server has is known when it runs.
+_HTTP_METHODS = {"get": (0, 2), **dict.fromkeys(("post", "put", "patch"), (1, 2)), "delete": (1, 1), "request": (1, 1)}
+_FILE_METHODS = {
+    **dict.fromkeys(("read", "read_json", "exists"), (1, 1)),
+    **dict.fromkeys(("write", "append"), (2, 2)),
+    "list": (0, 1),
+}
 _MEMORY_METHODS = {"add": (1, 1), "query": (0, 1)}
-_GRAPH_METHODS = {**_MEMORY_METHODS, "recall": (1, 2)}
+METHODS: Mapping[str, Mapping[str, Mapping[str, tuple[int, int] | None]]] = {
+    "tool": {
+        "file": _FILE_METHODS,
+        "env": {"get": (1, 1), "list": (0, 0)},
+        "http": _HTTP_METHODS,
+        "https": _HTTP_METHODS,
+        "sh": {"run": None},
+    },
+    "memory": {
+        "file": _MEMORY_METHODS,
+        "sqlite": _MEMORY_METHODS,
+        "neo4j": {**_MEMORY_METHODS, "recall": (1, 2)},
+    },
+}
+_UNKNOWN_METHOD = {"tool": "unknown-tool-method", "memory": "unknown-memory-method"}
 
 _MAX_VALUES = 100  # of one variable that are looked at
 # What may stand for anything, also for a capability; all else is a value.
@@ -261,13 +282,16 @@ class BodyChecks:
         match binding:
             case syntax.Agent():
                 self._agent_called(call, binding, method)
-            case syntax.Import(kind="memory", uri=uri):
-                methods = _GRAPH_METHODS if uri.startswith("neo4j:") else _MEMORY_METHODS
+            case syntax.Import(kind="tool" | "memory" as kind, uri=uri):
+                methods = METHODS[kind].get(uri.partition(":")[0])
+                if methods is None:
+                    return
                 if method in methods:
-                    self._count(call, f"{name}.{method}", *methods[method])
+                    if counts := methods[method]:
+                        self._count(call, f"{name}.{method}", *counts)
                     return
                 hint = suggestion(method, methods) or f"; it has {_listed(methods)}"
-                self._add("unknown-memory-method", span, f"the memory `{name}` has no method `{method}`{hint}")
+                self._add(_UNKNOWN_METHOD[kind], span, f"the {kind} `{name}` has no method `{method}`{hint}")
             case syntax.Function() | syntax.Import(kind="llm"):
                 hint = "a model is called by generate(…)" if binding.kind == "llm" else f"write {name}(…)"
                 self._add("not-callable", span, f"`{name}` is {KINDS[binding.kind]}, and has no methods; {hint}")
