@@ -67,8 +67,12 @@ def check_namespace(name: str) -> str:
 
 
 def chosen_namespace(namespace: str | None = None) -> str:
-    """Return the namespace that is named, else that of MEMORYGRAPH_NAMESPACE, else `default`."""
-    return namespace if namespace is not None else os.environ.get("MEMORYGRAPH_NAMESPACE") or "default"
+    """Return the namespace that is named, else that of MEMORYGRAPH_NAMESPACE, else `default`.
+
+    Raises:
+        MemoryGraphError: no namespace can have this name.
+    """
+    return check_namespace(namespace if namespace is not None else os.environ.get("MEMORYGRAPH_NAMESPACE") or "default")
 
 
 def namespace_option(namespace: str) -> str:

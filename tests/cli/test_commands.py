@@ -679,8 +679,12 @@ def test_an_empty_namespace_is_refused_and_no_default(command: tuple[str, ...]) 
     refused = CliRunner().invoke(cli, ["-n", "", *command], input="")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr == "memorygraph: a namespace has 1 to 200 printable characters, and this is ''\n"
+
+
+@pytest.mark.parametrize("name", ["", "a\nb", "x" * 201])
+def test_an_invalid_namespace_is_refused_before_a_server_is_started_or_asked(name: str) -> None:
     with pytest.raises(MemoryGraphError, match="1 to 200 printable"):
-        MemoryGraph.connect(namespace="")
+        MemoryGraph.connect("bolt://127.0.0.1:1", namespace=name)
 
 
 def test_an_empty_variable_names_the_default_namespace() -> None:
