@@ -288,7 +288,8 @@ def say_problem(error: MemoryGraphError, stays: str | None) -> None:
         return
     say(str(error))
     if isinstance(error, ProgramError):
-        say("the run stopped there; what it had done by then stays")
+        shown = "" if error.run is None else "; `runs show last` shows it"
+        say(f"the run stopped there; what it had done by then stays{shown}")
         return
     say(f"{count_of(len(error.problems), 'error')}; {stays}")
 
