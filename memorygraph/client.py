@@ -199,8 +199,9 @@ class MemoryGraph:
 
         A program of AgentScript or a node graph is stored under the name of its file, and run by it: `program`.
 
-        A dry run does everything and rolls back, so that its report is exact. `file` names the source in
-        errors; `progress` is told the number of rows written, batch by batch. `provenance` says who asked for it.
+        A dry run does everything and rolls back, so that its report is exact, but names no revision. `file` names the
+        source in errors; `progress` is told the number of rows written, batch by batch. `provenance` says who asked
+        for it.
 
         Raises:
             ScriptError: the script is wrong; `.problems` says all that was found.

@@ -20,12 +20,16 @@ def shown(report: Sentence) -> str:
 def test_a_report_of_a_load_is_a_sentence(graph: MemoryGraph) -> None:
     report = graph.load('Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");', file="two.ctx")
     assert shown(report) == f"two.ctx: 2 nodes created; revision 1 of namespace {graph.namespace}"
+    tried = graph.load('Node(node_id="c", name="C", data="");', dry_run=True)
+    assert shown(tried) == f"script: 1 node created; a dry run in namespace {graph.namespace}"
     again = graph.load('Node(node_id="a", name="A", data="");')
     assert shown(again) == f"script: nothing changed; revision {again.revision} of namespace {graph.namespace}"
 
 
 def test_what_is_forgotten_or_merged_is_said_in_a_sentence(graph: MemoryGraph) -> None:
     graph.entities.create([Entity(name=name, entity_type="person", observations=[]) for name in ("Ada", "Countess")])
+    tried = graph.merge("Countess", into="Ada", dry_run=True)
+    assert shown(tried) == f"Countess would be Ada: a dry run in namespace {graph.namespace}"
     merged = graph.merge("Countess", into="Ada")
     revision = merged.report.revision
     assert shown(merged) == f"Countess is Ada now: revision {revision} of namespace {graph.namespace}"

@@ -433,7 +433,7 @@ def undo_command(graph: MemoryGraph, *, revision: int, dry_run: bool) -> None:
     if output.wants_json():
         output.print_json({**report.as_dict(), "errors": []})
         return
-    output.print_text(f"revision {revision} undone by {report.place}")
+    output.print_text(f"revision {revision} {'would be undone: ' if dry_run else 'undone by '}{report.place}")
     output.print_counts(report)
     if dry_run:
         output.say("a dry run: nothing was changed")

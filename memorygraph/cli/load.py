@@ -161,7 +161,7 @@ def try_all(graph: MemoryGraph, scripts: Sequence[Script]) -> list[LoadReport]:
         with output.progress_bar(f"trying {Path(str(script.source.file)).name}") as bar:
             bar.total(len(script.statements))
             report: LoadReport = LANGUAGES[script.language].load(namespace, script, progress=bar.advance)
-            return report
+            return report.of_dry_run()
 
     return rehearse_each(graph, scripts, try_file)
 

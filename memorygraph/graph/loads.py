@@ -60,7 +60,8 @@ class _NotNew(Exception):  # noqa: N818 - control flow, not an error
 class LoadReport(Sentence):
     """What a load changed. `updated` counts the elements whose stored values really changed.
 
-    `revision` is the number of the load in its namespace, `load_id` its id; a batched load reports its last.
+    `revision` is the number of the load in its namespace, `load_id` its id; a batched load reports its last. A
+    `dry_run` has neither: the number that it would have is that of the next write.
     `resumed_after` is the number of statements that an earlier, interrupted run had stored already.
     """
 
@@ -79,6 +80,7 @@ class LoadReport(Sentence):
     revision: int = 0
     load_id: str = ""
     resumed_after: int = 0
+    dry_run: bool = False
 
     def __str__(self) -> str:
         warned = f"; {count_of(len(self.warnings), 'warning')}" if self.warnings else ""
@@ -88,11 +90,17 @@ class LoadReport(Sentence):
     @property
     def place(self) -> str:
         """The revision and the namespace of the load, in words; what had nothing to write made no revision."""
+        if self.dry_run:
+            return f"a dry run in namespace {self.namespace}"
         return f"{f'revision {self.revision}' if self.revision else 'no new revision'} of namespace {self.namespace}"
 
     def as_dict(self) -> dict[str, Any]:
         """The report as `--json` prints it."""
         return {**asdict(self), "warnings": [warning.as_dict() for warning in self.warnings]}
+
+    def of_dry_run(self) -> LoadReport:
+        """The same of a load that is rolled back, without what would name another write."""
+        return replace(self, dry_run=True, revision=0, load_id="")
 
 
 @dataclass(frozen=True)
@@ -317,7 +325,7 @@ class Loader:
                 progress(1)
             report = self.report({**record, **counts, "id": opened.load, "revision": opened.revision}, warnings)
             if dry_run:
-                raise Abandon(report)
+                raise Abandon(report.of_dry_run())
             for query in closing:
                 opened.transaction.run(query)
             if record["message"] is not None:

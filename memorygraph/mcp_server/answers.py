@@ -128,7 +128,7 @@ class MergedEntity(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class MergeAnswer(MergeCounts):
-    """What a merge moved, joined and removed, and its revision."""
+    """What a merge moved, joined and removed, and its revision, which a dry run has none of."""
 
     merged: MergedEntity
     into: MergedEntity
@@ -136,6 +136,7 @@ class MergeAnswer(MergeCounts):
     revision: int
     namespace: str
     load_id: str
+    dry_run: bool
 
 
 class ConversationsAnswer(ShortenedAnswer):

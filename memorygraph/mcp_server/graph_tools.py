@@ -97,7 +97,7 @@ def load_contextscript(
     """
     advance = partial(Advance().by, word="rows written")
     report = graph.load(program, strict=strict, dry_run=dry_run, provenance=provenance(), progress=advance)
-    return ToolAnswer.of(report.as_dict())
+    return ToolAnswer.of_report(report.as_dict())
 
 
 @tool("graph", "Check ContextScript", ErrorsAnswer, needs_graph=False)
@@ -202,7 +202,7 @@ def undo(
     dry_run: DryRun = False,
 ) -> ToolAnswer:
     """Take back what a revision did, by a new one, which can be undone too."""
-    return ToolAnswer.of(graph.undo(revision, dry_run=dry_run, provenance=provenance()).as_dict())
+    return ToolAnswer.of_report(graph.undo(revision, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
 @tool("upkeep", "Find Duplicates", DuplicatesAnswer, runs=True)
@@ -231,7 +231,7 @@ def merge_entities(
 
     The answer names the revision, which undo takes back.
     """
-    return ToolAnswer.of(graph.merge(entity, into, dry_run=dry_run, provenance=provenance()).as_dict())
+    return ToolAnswer.of_report(graph.merge(entity, into, dry_run=dry_run, provenance=provenance()).as_dict())
 
 
 @tool("upkeep", "Forget", Forgotten, writes=True, destructive=True)
@@ -249,8 +249,8 @@ def forget(
     if (id is None) == (conversation is None):
         raise MemoryGraphError("give either an `id` or the name of a `conversation`")
     if conversation is not None:
-        return ToolAnswer.of(graph.forget_conversation(conversation, dry_run=dry_run).as_dict())
-    return ToolAnswer.of(graph.forget(str(id), dry_run=dry_run).as_dict())
+        return ToolAnswer.of_report(graph.forget_conversation(conversation, dry_run=dry_run).as_dict())
+    return ToolAnswer.of_report(graph.forget(str(id), dry_run=dry_run).as_dict())
 
 
 @tool("conversations", "List Conversations", ConversationsAnswer)

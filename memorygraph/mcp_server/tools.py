@@ -28,7 +28,7 @@ from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.engine.findings import shorten, suggestion
 from memorygraph.mcp_server.schemas import schema_of_answer, schema_of_arguments
 from memorygraph.mcp_server.sdk import make
-from memorygraph.mcp_server.wording import say_in_words_of_tools
+from memorygraph.mcp_server.wording import DRY_RUN, say_in_words_of_tools
 from memorygraph.memory.pages import MIN_TOKENS, as_json, shorten_part
 from memorygraph.memory.transfer import explain_validation_error
 
@@ -119,6 +119,11 @@ class ToolAnswer:
     def of(cls, values: dict[str, Any]) -> ToolAnswer:
         """An answer whose text is its values as JSON."""
         return cls(as_json(values), values)
+
+    @classmethod
+    def of_report(cls, values: dict[str, Any]) -> ToolAnswer:
+        """An answer of what changes the memory: where it was a dry run, another text says that nothing is changed."""
+        return cls(as_json(values), values, DRY_RUN if values["dry_run"] else "")
 
     @classmethod
     def of_done(cls, message: str, note: str = "") -> ToolAnswer:

@@ -47,6 +47,7 @@ OF_TOOLS = {
 
 
 MAX_MISSING = 20  # names in an answer
+DRY_RUN = "This was a dry run: nothing was changed."
 NOTHING_DELETED = "Nothing of it was there: nothing was deleted."
 
 

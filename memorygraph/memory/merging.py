@@ -56,6 +56,8 @@ class MergeReport(MergeCounts, Sentence):
     aliases: tuple[str, ...]
 
     def __str__(self) -> str:
+        if self.report.dry_run:
+            return f"{self.merged.label} would be {self.into.label}: {self.report.place}"
         return f"{self.merged.label} is {self.into.label} now: {self.report.place}"
 
     @property
@@ -73,6 +75,7 @@ class MergeReport(MergeCounts, Sentence):
             "revision": self.report.revision,
             "namespace": self.report.namespace,
             "load_id": self.report.load_id,
+            "dry_run": self.report.dry_run,
         }
 
 

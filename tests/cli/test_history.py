@@ -27,7 +27,9 @@ def test_history_says_who_changed_what_and_when() -> None:
 def test_undo_takes_a_revision_back_and_says_what_it_did() -> None:
     document("load", "-", stdin=AB)
     document("delete", "b")
-    assert document("undo", "2", "--dry-run")["nodes_created"] == 1
+    tried = document("undo", "2", "--dry-run")
+    assert (tried["nodes_created"], tried["dry_run"], tried["revision"]) == (1, True, 0)
+    assert "revision 2 would be undone: a dry run in namespace" in memorygraph("undo", "2", "--dry-run").stdout
     report = document("undo", "2")
     assert (report["revision"], report["nodes_created"], report["errors"]) == (3, 1, [])
     assert document("show", "b")["name"] == "B"

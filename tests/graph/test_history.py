@@ -351,6 +351,7 @@ def test_a_dry_undo_reports_exactly_and_changes_nothing(graph: MemoryGraph) -> N
     before = graph.export()
     report = graph.undo(1, dry_run=True)
     assert (report.nodes_deleted, report.edges_deleted) == (2, 1)
+    assert (report.dry_run, report.revision, report.load_id) == (True, 0, "")
     assert graph.export() == before
     assert len(graph.revisions()) == 1
 

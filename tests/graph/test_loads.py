@@ -99,6 +99,7 @@ def test_progress_is_told_every_row_of_a_load_once(graph: MemoryGraph) -> None:
 def test_a_dry_run_reports_exactly_and_stores_nothing(graph: MemoryGraph) -> None:
     report = graph.load(NODES, dry_run=True)
     assert report.nodes_created == 20
+    assert (report.dry_run, report.revision, report.load_id) == (True, 0, "")  # another write gets the number
     assert _graph_of(graph) == ""
     assert graph.namespace not in [n.name for n in graph.namespaces()]
 

@@ -506,6 +506,28 @@ def test_an_entity_is_forgotten_by_the_name_that_clients_know(graph: MemoryGraph
     run(work)
 
 
+def test_a_dry_run_names_no_revision_and_says_that_nothing_was_changed(graph: MemoryGraph) -> None:
+    nodes = " ".join(f'Node(node_id="{name}", name="{name}", data="");' for name in ("ada", "ben"))
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("load_contextscript", {"program": nodes}),
+        ("undo", {"revision": 1}),
+        ("merge_entities", {"entity": "ada", "into": "ben"}),
+        ("forget", {"id": "ada"}),
+    ]
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            await call(client, "load_contextscript", program=nodes)
+            for tool, arguments in calls:
+                tried = await client.call_tool(tool, {**arguments, "dry_run": True})
+                said = tried.structured_content or {}
+                assert (said["dry_run"], said["revision"], said.get("load_id", "")) == (True, 0, ""), tool
+                assert text_of(tried).endswith("\nThis was a dry run: nothing was changed."), tool
+            assert [each["revision"] for each in (await call(client, "revisions"))["revisions"]] == [1]
+
+    run(work)
+
+
 def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: HttpServer) -> None:
     async def work() -> None:
         async with over_http(open_http.url) as client:

@@ -342,8 +342,11 @@ def test_a_dry_run_reports_what_a_merge_does_and_does_nothing(ada: MemoryGraph) 
     tried = ada.merge("Countess", into="Ada", dry_run=True).as_dict()
     assert everything(ada) == before
     done = ada.merge("Countess", into="Ada").as_dict()
-    assert {key: value for key, value in tried.items() if key != "load_id"} == {
-        key: value for key, value in done.items() if key != "load_id"
+    assert (tried["dry_run"], tried["revision"], tried["load_id"]) == (True, 0, "")
+    assert not done["dry_run"]
+    own = ("dry_run", "revision", "load_id")
+    assert {key: value for key, value in tried.items() if key not in own} == {
+        key: value for key, value in done.items() if key not in own
     }
 
 
