@@ -9,6 +9,7 @@ any write can change: there a cursor names the entity that comes next.
 from __future__ import annotations
 
 import binascii
+import hashlib
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -40,6 +41,7 @@ MAX_WALKED_NODES = 20_000  # to walk over the terms of so many, or to look at th
 MAX_FOUND = 1_000  # at least of so many hits the entities are in pages: a frequent word is in most of a large graph
 MAX_SOUGHT_HITS = 5_000  # among which those are looked for that contain a text
 WITH_WORDS = "ids-with-words"
+INVALID_CURSOR = "invalid cursor: give the one that the page before ended with, or leave it out"
 _MAX_INDENT = 5  # a line of a part begins with a line break, and at most four blanks more than its first line
 _AFTER_ALL_IDS = "\U0010ffff"
 _BREAKS = {0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"}
@@ -94,7 +96,8 @@ class PageStart:
 
     In a search `by_words`, the arrival of an entity is its index in the order of the scores. The observation that comes
     next is found by the place and the id of its edge, also where others are deleted between the pages. `left` are the
-    entities and the relations from here on, where the first page has counted all there are.
+    entities and the relations from here on, where the first page has counted all there are. `mark` tells the names or
+    the search that the page is of; that of the whole graph is empty.
     """
 
     relations: bool = False
@@ -104,6 +107,7 @@ class PageStart:
     by_words: bool = False
     observation: tuple[int, str] | None = None
     left: tuple[int, int] | None = None
+    mark: str = ""
 
     @property
     def declared_id(self) -> str:
@@ -112,7 +116,8 @@ class PageStart:
 
     def cursor(self) -> str:
         """The place as an opaque text."""
-        values = [int(self.relations), self.arrival, self.id, self.skip, int(self.by_words), *(self.observation or ())]
+        numbers = [int(self.relations), self.arrival]
+        values = [self.mark, *numbers, self.id, self.skip, int(self.by_words), *(self.observation or ())]
         if self.left is not None:
             values.append(self.left)
         return urlsafe_b64encode(json.dumps(values, separators=(",", ":")).encode()).decode().rstrip("=")
@@ -124,20 +129,20 @@ class PageStart:
             return cls()
         try:
             values = parse_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-            relations, arrival, identifier, skip, by_words, *observation = values
+            mark, relations, arrival, identifier, skip, by_words, *observation = values
             left = observation.pop() if observation and isinstance(observation[-1], list) else None
             entities_left, relations_left = left or (0, 0)
             place, edge = observation or (0, "")
             numbers = (relations, arrival, skip, by_words, place, entities_left, relations_left)
             valid = all(type(value) is int and -1 <= value <= NO_ARRIVAL for value in numbers)
-            (identifier + edge).encode()
+            (mark + identifier + edge).encode()
         except (binascii.Error, ValueError, TypeError, AttributeError):
             valid = False
         if not valid or not isinstance(identifier, str):
-            raise MemoryGraphError("invalid cursor: give the one that the page before ended with, or leave it out")
+            raise MemoryGraphError(INVALID_CURSOR)
         following = (place, edge) if observation else None
         counted = (entities_left, relations_left) if left else None
-        return cls(bool(relations), arrival, identifier, max(skip, 0), bool(by_words), following, counted)
+        return cls(bool(relations), arrival, identifier, max(skip, 0), bool(by_words), following, counted, mark)
 
 
 class PageRequest:
@@ -153,6 +158,17 @@ class PageRequest:
         self.most_ends = min(self.limit, MAX_SORTED_ENDS // self.limit)
         self._max_tokens = max_tokens
         self._names_only = names_only
+        self._mark = ""
+
+    def begin(self, *wanted: Any) -> None:
+        """Say what the page is of, nothing for the whole graph; a cursor of anything else is a place in another order.
+
+        Raises:
+            MemoryGraphError: the cursor is of another call.
+        """
+        self._mark = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()[:8] if wanted else ""
+        if self.start != PageStart() and self.start.mark != self._mark:
+            raise MemoryGraphError(INVALID_CURSOR)
 
     def read(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
         """Read rows; a whole graph may take longer than a page."""
@@ -161,16 +177,20 @@ class PageRequest:
 
     def read_graph(self) -> EntityGraph:
         """A page of all entities and relations."""
+        self.begin()
         return self.fill(WholeGraph(self))
 
     def open_names(self, names: Sequence[str]) -> EntityGraph:
         """A page of the entities of these names, and of the relations at them."""
-        return self.fill(ChosenEntities.find(self, {"names": list(dict.fromkeys(filter(None, names)))}))
+        chosen = list(dict.fromkeys(filter(None, names)))
+        self.begin("names", chosen)
+        return self.fill(ChosenEntities.find(self, {"names": chosen}))
 
     def search(self, text: str) -> EntityGraph:
         """A page of the entities that a text finds, and of the relations at them."""
         if not text:  # every text contains it
             return self.read_graph()
+        self.begin("search", text)
         # A page goes on with the search of the one before, also where that finds nothing more.
         goes_on = self.start != PageStart()
         searches = (
@@ -215,7 +235,8 @@ class PageRequest:
         left_out: dict[str, Any] = {"entities": entities_left, "relations": relations_left, **source.not_found}
         observation = self.find_observation(following) if following.skip else None
         left = (entities_left, relations_left) if source.counted_once else None
-        cursor = replace(following, by_words=source.by_words, observation=observation, left=left).cursor()
+        following = replace(following, by_words=source.by_words, observation=observation, left=left, mark=self._mark)
+        cursor = following.cursor()
         said = as_json({**graph.as_dict(), **source.not_found, "cursor": cursor})
         room = (budget or 0) - count_tokens(said) - MIN_TOKENS // 2
         # A part of an entity counts as one that is left out.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -623,6 +624,28 @@ def test_a_search_by_words_that_does_not_look_at_all_hits_says_so(mem: Memory, m
     assert len(entities) == 30
     assert set(told) == {"only the best 30 hits of these words are looked at: more words tell them apart"}
     assert len(Entities(mem.where).search("tea zebra").entities) == 60
+
+
+def test_a_cursor_is_refused_by_any_other_call_than_that_of_its_page(mem: Memory) -> None:
+    many = Entities(mem.where)
+    mem.create(*(entity(f"{tea} {n}", "from the hills", kind="tea") for tea in ("green", "black") for n in range(20)))
+    reads: dict[str, Callable[..., EntityGraph]] = {
+        "all": many.read_graph,
+        "names": partial(many.open, [f"green {n}" for n in range(20)]),
+        "other names": partial(many.open, [f"black {n}" for n in range(20)]),
+        "search": partial(many.search, "green"),
+        "another search": partial(many.search, "black"),
+        "words": partial(many.search, "tea green"),
+    }
+    for of, read in reads.items():
+        cursor = read(max_tokens=400).cursor
+        assert cursor is not None, of
+        for other, read_other in reads.items():
+            if other == of:
+                assert read_other(max_tokens=400, cursor=cursor).entities
+                continue
+            with pytest.raises(MemoryGraphError, match="invalid cursor"):
+                read_other(max_tokens=400, cursor=cursor)
 
 
 @pytest.mark.parametrize("cursor", ["x", "WzFd", "bnVsbA", "é", "WzAsMSwiXHVkODAwIiwwXQ", "W10" * 1000, "[" * 9000])
