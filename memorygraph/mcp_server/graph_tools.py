@@ -42,6 +42,7 @@ from memorygraph.mcp_server.tools import (
     ToolAnswer,
     keep_fitting,
     provenance,
+    shorten_values,
     tool,
 )
 from memorygraph.mcp_server.wording import say_in_words_of_tools
@@ -216,7 +217,14 @@ def find_duplicates(
 
     Nothing is changed. The first of each has the most edges.
     """
-    return ToolAnswer.of(keep_fitting("duplicates", graph.duplicates(limit), max_tokens))
+    found = graph.duplicates(limit)
+    return ToolAnswer.of(keep_fitting("duplicates", found, max_tokens, shorten=shorten_duplicates))
+
+
+def shorten_duplicates(shown: dict[str, Any], limit: int) -> dict[str, Any]:
+    """Entities that are likely one, shortened; those that are left out count as `others`."""
+    shorter: dict[str, Any] = shorten_values(shown, limit)
+    return {**shorter, "others": shown["others"] + len(shown["entities"]) - len(shorter["entities"])}
 
 
 @tool("upkeep", "Merge Entities", MergeAnswer, writes=True, destructive=True, idempotent=False)

@@ -290,10 +290,12 @@ def keep_fitting(
     items: Sequence[Item],
     max_tokens: int,
     show: Callable[[Item], Any] = lambda item: item.as_dict(),  # type: ignore[attr-defined]
+    shorten: Callable[[Any, int], Any] | None = None,
 ) -> dict[str, Any]:
     """Show as many of the first items as fit under a name, and say how many are left out.
 
     The first is always shown; where it is too long, it is shortened, and its `tokens` that are left out are counted.
+    `shorten` does so for a limit as `shorten_values` does, which is called otherwise.
     """
     kept: list[Any] = []
     cut = 0
@@ -303,7 +305,7 @@ def keep_fitting(
         tokens = count_tokens(as_json([shown]))
         if tokens > tokens_left:
             if not kept:
-                kept.append(shorten_item(shown, tokens_left))
+                kept.append(shorten_item(shown, tokens_left, shorten or shorten_values))
                 cut = tokens - count_tokens(as_json(kept))
             break
         tokens_left -= tokens
@@ -313,13 +315,13 @@ def keep_fitting(
     return {name: kept, **({"leftOut": left_out} if left_out else {})}
 
 
-def shorten_item(item: Any, max_tokens: int) -> Any:
+def shorten_item(item: Any, max_tokens: int, shorten_to: Callable[[Any, int], Any]) -> Any:
     """Cut the texts and lists in an item until it fits, as far as that goes: what it is found by stays whole."""
     limit = max_tokens
     shorter = item
     while limit > 1 and count_tokens(as_json([shorter])) > max_tokens:
         limit //= 2
-        shorter = shorten_values(item, limit)
+        shorter = shorten_to(item, limit)
     return shorter
 
 

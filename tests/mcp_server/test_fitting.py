@@ -8,7 +8,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.context.tokens import count_tokens
-from memorygraph.mcp_server.graph_tools import list_conversations, show_conversation
+from memorygraph.mcp_server.graph_tools import find_duplicates, list_conversations, show_conversation
 from memorygraph.mcp_server.resources import find_resource
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, keep_fitting
 from memorygraph.memory.pages import as_json
@@ -38,6 +38,14 @@ def test_an_item_that_is_too_long_is_shown_shortened(item: dict[str, Any], max_t
     assert left_out["items"] == 1
     assert left_out["tokens"] > 1000
     assert "leftOut" not in keep_fitting("items", [item], 10_000_000, lambda each: each)
+
+
+def test_entities_that_are_left_out_of_duplicates_count_as_others(graph: MemoryGraph) -> None:
+    graph.load("".join(f'Node(node_id="{"n" * 150}{n}", name="{"Ada Lovelace " * 9}", data="");' for n in range(3)))
+    shown: Any = find_duplicates.run(graph, limit=1, max_tokens=200).values
+    [found] = shown["duplicates"]
+    assert len(found["entities"]) + found["others"] == 3
+    assert found["others"] > 0
 
 
 def test_the_last_message_is_shown_however_long_it_is(graph: MemoryGraph) -> None:
