@@ -10,11 +10,13 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from memorygraph.languages.contextscript import MAX_NAME
+from memorygraph.languages.contextscript import MAX_ID, MAX_NAME
 
 # With any limit, pydantic looks into the text and refuses half characters, which Neo4j cannot store.
 Text = Annotated[str, StringConstraints(min_length=0)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
+# The reference server has stored relations of an empty type, which its files bring along.
+RelationType = Annotated[str, StringConstraints(min_length=0, max_length=MAX_ID)]
 
 
 class EntityValue(BaseModel):
@@ -62,6 +64,12 @@ class Relation(EntityValue):
         validation_alias=AliasChoices("to", "target"),
         serialization_alias="to",
     )
+    relation_type: RelationType = Field(description="The type of the relation", alias="relationType")
+
+
+class DeletedRelation(Relation):
+    """A relation to delete: earlier releases have stored types of any length."""
+
     relation_type: Text = Field(description="The type of the relation", alias="relationType")
 
 

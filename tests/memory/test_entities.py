@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from neo4j import WRITE_ACCESS, exceptions
+from pydantic import ValidationError
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.context.tokens import count_tokens
@@ -22,7 +23,7 @@ from memorygraph.memory import entities as entities_module
 from memorygraph.memory import pages
 from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, PageRequest, PageStart, WholeGraph, as_json
-from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
+from memorygraph.memory.values import DeletedRelation, Entity, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
 from tests.examples import FEWEST_GRAPHS, amount, examples
 
@@ -624,6 +625,21 @@ def test_a_search_by_words_that_does_not_look_at_all_hits_says_so(mem: Memory, m
     assert len(entities) == 30
     assert set(told) == {"only the best 30 hits of these words are looked at: more words tell them apart"}
     assert len(Entities(mem.where).search("tea zebra").entities) == 60
+
+
+def test_a_type_of_a_relation_that_is_longer_than_a_verb_is_refused_and_a_stored_one_can_be_deleted(
+    mem: Memory,
+) -> None:
+    long = "v" * 513
+    with pytest.raises(ValidationError, match="at most 512 characters"):
+        relation("Ada", long, "Bob")
+    mem.create(entity("Ada"), entity("Bob"))
+    mem.relate(
+        Relation.model_construct(source="Ada", target="Bob", relation_type=long), relation("Ada", "v" * 512, "Bob")
+    )
+    stored = DeletedRelation(source="Ada", target="Bob", relation_type=long)
+    assert Entities(mem.where).delete_relations([stored])["found"] == 1
+    assert [each["relationType"] for each in mem.read()["relations"]] == ["v" * 512]
 
 
 def test_a_cursor_is_refused_by_any_other_call_than_that_of_its_page(mem: Memory) -> None:

@@ -3,6 +3,7 @@
 from memorygraph.languages.contextscript.printing import print_contextscript, print_statement, print_value
 from memorygraph.languages.contextscript.syntax import (
     GRAMMAR,
+    MAX_ID,
     MAX_NAME,
     ContextScriptProgram,
     Deletion,
@@ -14,6 +15,7 @@ from memorygraph.languages.contextscript.syntax import (
 
 __all__ = [
     "GRAMMAR",
+    "MAX_ID",
     "MAX_NAME",
     "ContextScriptProgram",
     "Deletion",
