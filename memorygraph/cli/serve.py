@@ -152,6 +152,8 @@ def serve_command(
     for option, name in OF_HTTP.items():
         if transport == "stdio" and source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"{option} goes with --transport http")
+    if settings.namespace is not None and (tokens or given):
+        raise click.UsageError(f"-n {settings.namespace} goes without tokens, of which each has its own namespace")
     named = [name.strip() for name in groups.split(",")]
     tools = choose_tools(without, groups=named, read_only=read_only, models=models)
     if client_config:

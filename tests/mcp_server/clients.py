@@ -29,13 +29,14 @@ SERVER_PYTHON = os.environ.get("MEMORYGRAPH_TEST_SERVER_PYTHON", sys.executable)
 
 def stdio_command(namespace: str) -> list[str]:
     """What starts a server with all tools over standard input and output, as a user's configuration does."""
-    return [SERVER_PYTHON, "-m", "memorygraph", "--namespace", namespace, "serve", "--tools", "all"]
+    where = ["--namespace", namespace] if namespace else []
+    return [SERVER_PYTHON, "-m", "memorygraph", *where, "serve", "--tools", "all"]
 
 
 def http_command(namespace: str, *tokens: str) -> list[str]:
     """What starts a server over HTTP; a token is NAMESPACE=TOKEN."""
     given = [part for token in tokens for part in ("--token", token)]
-    return [*stdio_command(namespace), "--transport", "http", "--port", "0", *given]
+    return [*stdio_command("" if tokens else namespace), "--transport", "http", "--port", "0", *given]
 
 
 @dataclass(frozen=True)

@@ -104,5 +104,11 @@ def test_what_is_for_http_alone_is_refused_without_it(given: tuple[str, ...], sa
     assert said in " ".join(refused.stderr.split())
 
 
+def test_a_namespace_that_no_token_opens_is_refused() -> None:
+    refused = CliRunner().invoke(cli, ["-n", "shop", "serve", "--transport", "http", "--token", "people=s3cret"])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "-n shop goes without tokens, of which each has its own namespace" in " ".join(refused.stderr.split())
+
+
 def test_help_prints_nothing_of_the_environment(graph: MemoryGraph, server: Server) -> None:
     assert environment_of(server)["NEO4J_URI"] not in output_of(server, graph.namespace, "--help")
