@@ -251,11 +251,13 @@ class Advance:
 
 def explain_to_client(error: MemoryGraphError) -> str:
     """Say what went wrong, without what a model's endpoint said of it: that is for the server's log."""
-    if not isinstance(error, ModelError):
-        return say_in_words_of_tools(str(error))
-    if error.brief != str(error):
-        logger.warning("%s", error)
-    return say_in_words_of_tools(error.brief)
+    said = str(error)
+    if isinstance(error, ModelError):
+        if error.brief != said:
+            logger.warning("%s", error)
+        said = error.brief
+    kept = f"\nWhat the program had done by then stays; its record is run {error.run}." if error.run else ""
+    return say_in_words_of_tools(said) + kept
 
 
 def failure(message: str) -> CallToolResult:

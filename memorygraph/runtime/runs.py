@@ -60,14 +60,14 @@ class RunResult(Sentence):
     """The value that a run returned, and the record of how it came about.
 
     `steps` are its generations, or the nodes that it visited, in short; `conversation` keeps the messages of all of
-    them, and `run` is the id under which the record of the run is stored. `summary` is that of a node graph, for which
-    the run was asked.
+    them, and is None where nothing was said; `run` is the id under which the record of the run is stored. `summary` is
+    that of a node graph, for which the run was asked.
     """
 
     value: Any
     trace: list[Event]
     steps: list[dict[str, Any]]
-    conversation: str
+    conversation: str | None
     run: str
     summary: str | None = None
 
@@ -78,7 +78,7 @@ class RunResult(Sentence):
     @property
     def place(self) -> str:
         """Under which id the run is stored, and where what was said in it is, if anything was."""
-        return f"run {self.run}, conversation {self.conversation}" if self.steps else f"run {self.run}"
+        return f"run {self.run}, conversation {self.conversation}" if self.conversation else f"run {self.run}"
 
     def as_dict(self) -> dict[str, Any]:
         """The result as `--json` prints it."""

@@ -506,6 +506,41 @@ def test_an_entity_is_forgotten_by_the_name_that_clients_know(graph: MemoryGraph
     run(work)
 
 
+SILENT = "> node a\n> do\nx = 1\n> nodeEnd\n> goto a"
+
+
+@pytest.mark.parametrize(
+    ("program", "language"), [("main agent { main func() { return 1 } }", "agentscript"), (SILENT, "convo")]
+)
+def test_a_run_in_which_nothing_is_said_names_no_conversation(program: str, language: str, graph: MemoryGraph) -> None:
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            answer = await call(client, "run_program", program=program, language=language)
+            [run] = graph.runs()
+            assert (answer["run"], answer["conversation"]) == (run.id, None)
+            assert [info.name for info in graph.conversations()] == []
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("program", "language"),
+    [
+        ("main agent { main func() { return [1][7] } }", "agentscript"),
+        ("> node a\n> f(x: any) -> (add(1 2))\n> nodeEnd\n> goto a", "convo"),
+    ],
+)
+def test_the_error_of_a_run_names_its_record(program: str, language: str, graph: MemoryGraph) -> None:
+    async def work() -> None:
+        async with mcp.Client(build_server(graph)) as client:
+            failed = await client.call_tool("run_program", {"program": program, "language": language})
+            assert failed.is_error
+            [record] = graph.runs()
+            assert text_of(failed).endswith(f"; its record is run {record.id}.")
+
+    run(work)
+
+
 def test_a_dry_run_names_no_revision_and_says_that_nothing_was_changed(graph: MemoryGraph) -> None:
     nodes = " ".join(f'Node(node_id="{name}", name="{name}", data="");' for name in ("ada", "ben"))
     calls: list[tuple[str, dict[str, Any]]] = [

@@ -16,6 +16,9 @@ from memorygraph.messages.calls import Exchange
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.runtime.runs import Event, stored_properties, stored_property
 
+CONVERSED_KINDS = frozenset({"generate", "agent"})
+"""The kinds of events of which a conversation has messages."""
+
 
 def build_conversation(events: Iterable[Event], generations: Iterator[Sequence[Exchange]]) -> MessageGraph:
     """Build the conversation of an agent from its part of a trace; `generations` are the calls of each `generate`.

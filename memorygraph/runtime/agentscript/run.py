@@ -14,6 +14,7 @@ from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import AgentScriptProgram, Field, FunctionParameter
 from memorygraph.limits import budget_of_run
 from memorygraph.llm.structured import is_of_kind, shorten_json
+from memorygraph.runtime.agentscript.conversation import CONVERSED_KINDS
 from memorygraph.runtime.agentscript.generation import STOPPED, Generation, GenerationRecord, Models
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.store import AgentRunStore
@@ -90,7 +91,8 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
         raise RunInterrupted(store.id, done, resumable=False) from error
     finally:
         store.end(end)
-    return RunResult(value, trace.events, steps, store.conversation, store.id)
+    said = any(event["kind"] in CONVERSED_KINDS for event in trace.events)
+    return RunResult(value, trace.events, steps, store.conversation if said else None, store.id)
 
 
 def find_entry(unit: Unit, request: RunRequest) -> FunctionValue:

@@ -27,7 +27,7 @@ from memorygraph.runtime.runs import Event, RunWriter, is_forgotten, stored_prop
 
 @dataclass(eq=False)
 class AgentRunStore:
-    """Writes one run into a namespace. `conversation` is the one that keeps its messages."""
+    """Writes one run into a namespace. `conversation` is the one that keeps its messages, if there are any."""
 
     namespace: Namespace
     id: str = field(default_factory=lambda: uuid4().hex)

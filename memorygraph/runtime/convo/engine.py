@@ -240,7 +240,7 @@ class Engine:
                 error = failure
         if error is not None:
             result.fail(error)
-        result.run, result.conversation = self.run_id, self.conversation
+        result.run, result.conversation = self.run_id, self.conversation if result.conversed else None
         try:
             self.tell("ended", result)
         except GraphFailure as failure:

@@ -71,8 +71,7 @@ def run_graph(graph: GraphClient, program: ConvoProgram, request: RunRequest) ->
         raise failure
     steps = all_steps(result)
     events, summaries = [step_event(step) for step in steps], [step_summary(step) for step in steps]
-    conversation, run = str(result.conversation), str(result.run)
-    return RunResult(to_plain(result.value), events, summaries, conversation, run, result.summary)
+    return RunResult(to_plain(result.value), events, summaries, result.conversation, str(result.run), result.summary)
 
 
 class EventTeller(RunListener):

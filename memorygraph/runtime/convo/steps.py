@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.llm.completion import Completion, ToolCall, Usage
-from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, transcript_text
+from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, transcript_text, wire_messages
 from memorygraph.runtime.convo.types import read_types, write_types
 from memorygraph.runtime.convo.values import UNDEFINED, Undefined, to_plain
 
@@ -237,7 +237,7 @@ class ConvoGraphResult(RunRecord):
     `messages` are what the run added to the conversation; `text` is the same as Convo. `exited` says that the run
     left the graph by a route. `forks` are the results of the other branches. `error` and its `code` say why the run
     failed, and `failure` is the error itself. `run` and `conversation` are the id and the conversation under which a
-    run that is bound to a graph is stored.
+    run that is bound to a graph is stored; where nothing was said, it has no conversation.
     """
 
     success: bool
@@ -266,6 +266,12 @@ class ConvoGraphResult(RunRecord):
         yield self
         for fork in self.forks:
             yield from fork.branches()
+
+    @property
+    def conversed(self) -> bool:
+        """Whether anything was said in the run: to a model, or as a message of a step."""
+        steps = (step for branch in self.branches() for step in branch.steps)
+        return any(step.calls or wire_messages(step.messages, 0, plain_results=True) for step in steps)
 
     @property
     def output(self) -> Any:

@@ -51,7 +51,7 @@ def roles(messages: Any) -> list[str]:
 def test_each_call_of_an_agent_holds_the_conversation_of_that_agent(graph: MemoryGraph) -> None:
     with scripted(ANSWERS):
         result = graph.run(AGENTS, {})
-    messages = graph.messages(result.conversation)
+    messages = graph.messages(str(result.conversation))
     assert roles(messages) == ["system", "user", "assistant", "assistant", "tool"]
     assert messages[2]["content"] == ANSWERS[0]
     assert messages[3]["tool_calls"][0]["function"] == {"name": "Helper", "arguments": '{"args":["P"]}'}
@@ -65,7 +65,7 @@ def test_each_call_of_an_agent_holds_the_conversation_of_that_agent(graph: Memor
 def test_an_agent_that_asks_once_is_a_subgraph_of_system_user_and_assistant(graph: MemoryGraph) -> None:
     with scripted(ANSWERS):
         result = graph.run(AGENTS, {})
-    messages = graph.messages(result.conversation)
+    messages = graph.messages(str(result.conversation))
     [beside] = [attachment for attachment in messages.attachments() if attachment.subgraph]
     inside = graph.query(
         "MATCH (:Metadata {namespace: $namespace, length: 3})-[:CONTAINS]->(last:Message) "
@@ -79,7 +79,7 @@ def test_an_agent_that_asks_once_is_a_subgraph_of_system_user_and_assistant(grap
 def test_every_answer_is_a_training_sample_once_wherever_it_was_given(graph: MemoryGraph) -> None:
     with scripted(ANSWERS):
         result = graph.run(AGENTS, {})
-    data = graph.messages(result.conversation).training_data()
+    data = graph.messages(str(result.conversation)).training_data()
     assert (data.answers, sorted(len(sample.path) for sample in data.samples)) == (3, [3, 3, 3])
 
 

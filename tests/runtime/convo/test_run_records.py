@@ -80,7 +80,7 @@ def test_a_run_ends_with_the_summary_that_the_seed_shows(graph: MemoryGraph) -> 
     assert stored.summary == SAID[1]
     assert stored.transcript.startswith((FOLDER / "transcript.convo").read_text("utf-8"))
     assert f"> assistant\n{SAID[1]}\n\n> user\n" in stored.transcript
-    messages = graph.messages(result.conversation)
+    messages = graph.messages(str(result.conversation))
     assert [message["role"] for message in messages[-3:]] == ["assistant", "user", "assistant"]
     assert messages[-1]["content"] == SAID[1]
 
@@ -92,7 +92,7 @@ def test_only_a_node_graph_has_a_summary(graph: MemoryGraph) -> None:
 
 def test_the_conversation_of_a_run_has_every_message_in_order(graph: MemoryGraph) -> None:
     result = run_review(graph)
-    messages = graph.messages(result.conversation)
+    messages = graph.messages(str(result.conversation))
     assert [message["role"] for message in messages] == ["user", *(["user", "assistant", "tool"] * 3)]
     assert messages[0]["content"] == REVIEW
     calls = [message for message in messages if message["role"] == "assistant"]
@@ -112,7 +112,7 @@ def test_its_messages_are_joined_to_the_steps_at_their_nodes(graph: MemoryGraph)
 
 def test_each_answer_is_still_trained_on_once_with_the_prompt_that_the_model_saw(graph: MemoryGraph) -> None:
     result = run_review(graph)
-    data = graph.messages(result.conversation).training_data()
+    data = graph.messages(str(result.conversation)).training_data()
     assert data.answers == 3
     assert [len(sample.path) for sample in data.samples] == [2, 2, 2]
 
@@ -157,14 +157,14 @@ def test_a_conversation_has_what_was_dropped_while_the_database_was_gone(
     monkeypatch.setattr(RunWriter, "drop_waiting", drop_and_tell)
     with scripted(reply), pytest.warns(RecordWarning, match="could not be stored whole"):
         result = graph.run(source, "x", language="convo")
-    said = [message["content"] for message in graph.messages(result.conversation)]
+    said = [message["content"] for message in graph.messages(str(result.conversation))]
     assert said == ["x", "A x", "one", "B one", "two"]
 
 
 def test_a_graph_that_asks_no_model_has_a_conversation_too(graph: MemoryGraph) -> None:
     source = "> node a\n> double(x: number) -> (mul(x 2))\n> nodeEnd\n> goto a"
     result = graph.run(source, 3, language="convo")
-    assert [(message["role"], message.get("content")) for message in graph.messages(result.conversation)] == [
+    assert [(message["role"], message.get("content")) for message in graph.messages(str(result.conversation))] == [
         ("user", "3"),
         ("assistant", None),
         ("tool", "6"),
@@ -178,7 +178,7 @@ def test_each_fork_is_a_version_and_the_first_branch_the_one_that_is_shown(graph
 
     with scripted(reply):
         result = graph.run(FORK, "x", language="convo")
-    messages = graph.messages(result.conversation)
+    messages = graph.messages(str(result.conversation))
     assert [message["content"] for message in messages] == ["x", "Start x", "S", "Left S", "L"]
     whole = [[message["content"] for message in messages.checkout(version)] for version in messages.versions()]
     assert ["x", "Start x", "S", "Right S", "R"] in whole

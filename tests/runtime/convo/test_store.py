@@ -99,7 +99,7 @@ def test_a_run_is_a_chain_of_steps_with_their_messages(graph: MemoryGraph, shop:
     ]
     assert [row["answers"] for row in rows] == [1, 1, 1]
     assert result.conversation is not None
-    messages = graph.messages(result.conversation)
+    messages = graph.messages(str(result.conversation))
     assert messages[-2]["tool_calls"][0]["function"]["name"] == "sendReward"
     assert (messages[-1]["role"], messages[-1]["content"]) == ("tool", "Reward sent")
 
@@ -505,8 +505,8 @@ def test_a_fork_is_stored_as_branches_of_the_chain_and_of_the_message_graph(grap
         {"run": result.run},
     )
     assert [(row["a"], row["b"]) for row in rows] == [("start", "left"), ("start", "right")]
-    versions = graph.messages(result.conversation).versions()
-    answers = {graph.messages(result.conversation).checkout(version)[-1]["content"] for version in versions}
+    versions = graph.messages(str(result.conversation)).versions()
+    answers = {graph.messages(str(result.conversation)).checkout(version)[-1]["content"] for version in versions}
     assert answers == {"S", "L", "R"}
 
 
