@@ -132,6 +132,7 @@ class AsyncMemoryGraph:
         resume: str | None = None,
         limits: RunLimits | None = None,
         summary: bool = False,
+        provenance: Provenance | None = None,
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered."""
     async def run_file(

@@ -304,6 +304,7 @@ class MemoryGraph:
         resume: str | None = None,
         limits: RunLimits | None = None,
         summary: bool = False,
+        provenance: Provenance | None = None,
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered.
 
@@ -317,7 +318,8 @@ class MemoryGraph:
         (`language="convo"`) can `resume` the run of this id, or the `last` one, that was broken off: it repeats no
         completed call of a model or a function.
         `max_steps` is the number of generations or nodes, and `limits` bounds the work, the seconds and the bytes.
-        With `summary` the run of a node graph ends with a model's summary of it for people, `.summary`.
+        With `summary` the run of a node graph ends with a model's summary of it for people, `.summary`. `provenance`
+        says who asked for it, in the record of each write of its memories.
 
         Raises:
             ScriptError: the program is wrong, or something in it cannot be done.
@@ -344,6 +346,7 @@ class MemoryGraph:
             resume,
             limits,
             summary,
+            provenance,
         )
         result: RunResult = LANGUAGES[program.language].run(self, program, request)
         return result

@@ -379,6 +379,7 @@ def run_program(
             allow_models=allowed,
             own_memory=True,
             listener=hear,
+            provenance=provenance(),
         )
     steps = {"steps": len(result.steps), "conversation": result.conversation, "run": result.run}
     return ToolAnswer.of({"value": result.value, **steps})

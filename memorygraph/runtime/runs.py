@@ -14,6 +14,7 @@ from typing import Any
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
 from memorygraph.errors import ConnectionError, MemoryGraphError
+from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import Field
@@ -49,6 +50,7 @@ class RunRequest:
     resume: str | None = None
     limits: RunLimits | None = None
     summary: bool = False
+    provenance: Provenance | None = None
 
     def __post_init__(self) -> None:
         if nests_deeper(self.input):

@@ -523,6 +523,18 @@ def test_a_run_in_which_nothing_is_said_names_no_conversation(program: str, lang
     run(work)
 
 
+def test_what_a_program_stores_is_by_the_client_that_runs_it(graph: MemoryGraph) -> None:
+    program = 'import memory M from "neo4j://"\nmain agent { main func() { return M.add({ "fact": "tea" }) } }'
+
+    async def work() -> None:
+        async with mcp.Client(build_server(graph), client_info=Implementation(name="desk", version="2")) as client:
+            await call(client, "run_program", program=program)
+            [written] = (await call(client, "revisions"))["revisions"]
+            assert written["by"] == "desk 2"
+
+    run(work)
+
+
 @pytest.mark.parametrize(
     ("program", "language"),
     [

@@ -39,7 +39,7 @@ def run_agentscript(graph: GraphClient, program: AgentScriptProgram, request: Ru
         raise MemoryGraphError("only the run of a node graph ends with a summary; run it without --summary")
     folder, file = request.folder.resolve(), program.source.file
     loader, models = (
-        UnitLoader(folder, request.permissions, graph),
+        UnitLoader(folder, request.permissions, graph, request.provenance),
         Models(request.permissions, request.model, mock=request.mock),
     )
     with closing(loader), closing(models):

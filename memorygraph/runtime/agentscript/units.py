@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Source
+from memorygraph.graph.loads import Provenance
 from memorygraph.json_text import parse_json
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript.checks import ENTRY_CODES
@@ -43,6 +44,7 @@ class UnitLoader:
     root: Path
     permissions: Permissions
     graph: GraphClient | None
+    provenance: Provenance | None = None  # of what the memories write
     tools: list[ImportedTool] = field(default_factory=list)
 
     def load(
@@ -93,7 +95,7 @@ class UnitLoader:
             case "memory" if self.graph is None and uri.startswith(OWN_MEMORY):
                 return None
             case "memory":
-                return open_memory(name, uri, folder, self.graph, self.permissions)
+                return open_memory(name, uri, folder, self.graph, self.permissions, self.provenance)
         anywhere = "file" in self.permissions.tools
         path = inside(self.root, str(folder / uri.removeprefix("file://")), anywhere=anywhere)
         require_plain(path)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.graph.loads import Provenance
 from memorygraph.runtime.imports import redact_uri
 from memorygraph.runtime.memories.graph import GraphClient, GraphMemory
 from memorygraph.runtime.memories.jsonl import JsonlMemory
@@ -31,8 +32,12 @@ def open_memory(
     folder: Path,
     graph: GraphClient | None,
     permissions: Permissions = Permissions(),  # noqa: B008 - it is frozen
+    provenance: Provenance | None = None,
 ) -> ImportedMemory:
-    """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call."""
+    """Make the memory that a URI names; `folder` is that of the script. Nothing is opened before its first call.
+
+    `provenance` says who asks for what is written to the graph.
+    """
     permissions.require_memory(name, uri)
     scheme, separator, rest = uri.partition("://")
     try:
@@ -41,7 +46,7 @@ def open_memory(
         if separator and scheme == "sqlite":
             return SqliteMemory(name, uri, rest, folder, permissions)
         if separator and scheme == "neo4j":
-            return GraphMemory(name, uri, rest, graph, permissions)
+            return GraphMemory(name, uri, rest, graph, permissions, provenance)
     except Refused:
         raise
     except MemoryGraphError as error:

@@ -21,6 +21,7 @@ from memorygraph.context.origins import GeneratedText, StoredObject, StoredText,
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import find_node
+from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import HALF_CHARACTER, parse_stored_json
 from memorygraph.languages.contextscript import MAX_NAME, NodeDeclaration, is_identifier, print_statement
@@ -58,7 +59,7 @@ class GraphClient(Protocol):
 
     def __init__(self, connection: Connection, namespace: str) -> None: ...
 
-    def load(self, source: str) -> Any:
+    def load(self, source: str, *, provenance: Provenance | None) -> Any:
         """Store a ContextScript program in one transaction."""
 
     def recall(self, text: str, budget: None = None, *, limit: int, kinds: Sequence[Literal["node"]]) -> Any:
@@ -70,13 +71,22 @@ class GraphMemory(ImportedMemory):
 
     METHODS = ("add", "query", "recall")
 
-    def __init__(self, name: str, uri: str, rest: str, graph: GraphClient | None, permissions: Permissions) -> None:
+    def __init__(
+        self,
+        name: str,
+        uri: str,
+        rest: str,
+        graph: GraphClient | None,
+        permissions: Permissions,
+        provenance: Provenance | None,
+    ) -> None:
         super().__init__(name, uri)
         if graph is None:
             raise MemoryGraphError("it needs the knowledge graph, and this program runs without one")
         if any(sign in rest for sign in "/?#"):
             raise MemoryGraphError("write `neo4j://NAMESPACE`, with %2F for a slash")
         self._graph = type(graph)(graph.connection, unquote(rest)) if rest else graph
+        self._provenance = provenance
         self._before_id = ""
         if self._graph.namespace != graph.namespace:
             permissions.require_namespace(name, self._graph.namespace)
@@ -97,7 +107,7 @@ class GraphMemory(ImportedMemory):
         }
         if by_model:
             self.refuse_unread(node["node_id"])
-        self._graph.load(print_statement(NodeDeclaration(**node)))
+        self._graph.load(print_statement(NodeDeclaration(**node)), provenance=self._provenance)
         kept = wrap_record(node["node_id"], at, record)
         return MemoryResult(self.with_origin(kept), id=kept["id"], record=record)
 
