@@ -17,7 +17,8 @@ import anyio
 import mcp
 from mcp import types
 from mcp.server.lowlevel.server import Server
-from pydantic import BaseModel
+from mcp.shared.message import SessionMessage
+from pydantic import BaseModel, ValidationError
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 Value = TypeVar("Value", bound=BaseModel)
@@ -61,6 +62,25 @@ def request_error(code: int, message: str, data: Any = None) -> Exception:
         error: Exception = import_module("mcp").McpError(types.ErrorData(code=code, message=message, data=data))
         return error
     return mcp.MCPError(code, message, data)
+
+
+def read_message(document: Any) -> SessionMessage | Exception:
+    """Read a message of the protocol from a JSON document, or return what is wrong with it, as the SDK does."""
+    try:
+        if IS_VERSION_1:
+            kind: Any = getattr(types, "JSONRPCMessage")  # noqa: B009
+            return SessionMessage(kind.model_validate(document))
+        adapter: Any = import_module("mcp_types").jsonrpc_message_adapter
+        return SessionMessage(adapter.validate_python(document, by_name=False))
+    except ValidationError as error:
+        return error
+
+
+def answer_no_json(message: str) -> SessionMessage:
+    """The answer to what is no JSON, which has no id that could be named; version 1 leaves that out."""
+    error = types.ErrorData(code=types.PARSE_ERROR, message=message)
+    answer: Any = types.JSONRPCError.model_construct(jsonrpc="2.0", id=None, error=error)
+    return SessionMessage(getattr(types, "JSONRPCMessage").model_construct(root=answer) if IS_VERSION_1 else answer)  # noqa: B009
 
 
 def name_client(ctx: Any) -> str:

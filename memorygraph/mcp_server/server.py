@@ -23,9 +23,11 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
+from pydantic import ValidationError
 
 from memorygraph.ending import ending_on_sigterm
 from memorygraph.errors import ConnectionError, MemoryGraphError, NotFoundError
+from memorygraph.json_text import join_halves_within, parse_json
 from memorygraph.limits import RunLimits
 from memorygraph.mcp_server import entity_tools, graph_tools  # noqa: F401 - both add their tools
 from memorygraph.mcp_server.pools import Pool, PoolFull, PoolSize, calls_in_work
@@ -38,10 +40,12 @@ from memorygraph.mcp_server.resources import (
 )
 from memorygraph.mcp_server.sdk import (
     Listeners,
+    answer_no_json,
     has_failed,
     make,
     name_client,
     new_server,
+    read_message,
     report_progress,
     request_error,
     wants_progress,
@@ -478,6 +482,36 @@ def log_to_stderr() -> None:
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="memorygraph: %(message)s")
 
 
+async def pass_on(lines: Any, messages: Any, answers: Any) -> None:
+    """Pass on what the SDK has read, and answer what is no JSON: it drops that, and its client would wait for ever.
+
+    Some clients write half a character as an escape, which JSON allows and the SDK does not: it is replaced.
+    """
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server has ended meanwhile
+        async with messages:
+            async for message in lines:
+                line = find_bad_line(message)
+                if line is None:
+                    await messages.send(message)
+                    continue
+                if not line.strip():
+                    continue
+                try:
+                    document = join_halves_within(parse_json(line))
+                except ValueError as error:
+                    await answers.send(answer_no_json(f"a line is not JSON: {sendable(str(error))}"))
+                    continue
+                await messages.send(read_message(document))
+
+
+def find_bad_line(message: Any) -> str | None:
+    """The line that the SDK could not read as JSON; None where the message is anything else."""
+    if not isinstance(message, ValidationError):
+        return None
+    [first, *_] = message.errors(include_url=False, include_context=False)
+    return str(first["input"]) if first["type"] == "json_invalid" else None
+
+
 def serve_stdio(graph: BackgroundGraph, tools: Mapping[str, Tool] = TOOLS) -> None:
     """Serve one client over standard input and output, until it closes them. Nothing else is written there.
 
@@ -487,8 +521,11 @@ def serve_stdio(graph: BackgroundGraph, tools: Mapping[str, Tool] = TOOLS) -> No
     server = build_server(graph, tools=tools)
 
     async def serve() -> None:
-        async with stdio_server() as (read_stream, write_stream):
-            await server.run(read_stream, write_stream, server.create_initialization_options())
+        async with stdio_server() as (lines, answers), anyio.create_task_group() as tasks:
+            passed_on, messages = anyio.create_memory_object_stream[Any](0)
+            tasks.start_soon(pass_on, lines, passed_on, answers)
+            await server.run(messages, answers, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
 
     # A person ends it by an interrupt. The thread that waits for input could not be ended in another way.
     with suppress(KeyboardInterrupt), ending_on_sigterm(calls_in_work):

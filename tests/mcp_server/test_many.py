@@ -261,6 +261,24 @@ def _flood(process: subprocess.Popen[bytes]) -> None:
     from_server.readline()
 
 
+def test_a_line_with_half_a_character_and_one_that_is_no_json_are_answered(graph: MemoryGraph, server: Server) -> None:
+    with subprocess.Popen(
+        stdio_command(graph.namespace), env=environment_of(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        to_server, from_server = _open(process)
+        _say(to_server, {"id": 1, "method": "tools/call", "params": {"name": "search_nodes \ud83d", "arguments": {}}})
+        answer = json.loads(from_server.readline())
+        assert (answer["id"], answer["error"]["message"]) == (1, "there is no tool 'search_nodes \ufffd'")
+        to_server.write(b'\n{"half\n')
+        to_server.flush()
+        answer = json.loads(from_server.readline())
+        assert (answer["id"], answer["error"]["code"]) == (None, -32700)
+        _say(to_server, {"id": 2, "method": "ping"})
+        assert json.loads(from_server.readline())["id"] == 2
+        to_server.close()
+    assert process.returncode == 0
+
+
 def test_standard_output_carries_the_protocol_and_nothing_else(graph: MemoryGraph, server: Server) -> None:
     with subprocess.Popen(
         stdio_command(graph.namespace),
