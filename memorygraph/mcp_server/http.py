@@ -7,6 +7,7 @@ so for a loopback address only. A token is compared by its hash, and goes nowher
 
 from __future__ import annotations
 
+import logging
 import socket
 import sys
 from collections import Counter
@@ -15,6 +16,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+import anyio
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken
@@ -46,6 +48,7 @@ MAX_SESSIONS_OF_ONE_TOKEN = 200
 MAX_REQUESTS_OF_ONE_TOKEN = 250  # that are open at a time
 SESSION_IDLE_S = 30 * 60.0  # that a session may go without an open request; then its client has to open another one
 GRACEFUL_S = 2  # for requests in work when the server is told to end
+CLIENT_GONE = "a client has closed its session or its connection before it was answered"
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 
 
@@ -190,6 +193,15 @@ def build_app(
     )
 
 
+def say_client_gone(record: logging.LogRecord) -> bool:
+    """A filter of the log: of a client that is gone, the SDK and uvicorn log tracebacks; one line says as much."""
+    error = record.exc_info[1] if record.exc_info else None
+    is_late = isinstance(error, RuntimeError) and str(error).startswith("Unexpected ASGI message")
+    if is_late or isinstance(error, anyio.ClosedResourceError):
+        record.msg, record.args, record.exc_info = CLIENT_GONE, (), None
+    return True
+
+
 def listen(host: str, port: int) -> socket.socket:
     """Listen at an address.
 
@@ -223,6 +235,8 @@ def serve_http(
     from memorygraph.mcp_server.connections import BACKLOG, ConnectionLimits, bounded_connections
 
     log_to_stderr()
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(say_client_gone)
     with listen(host, port) as listener:
         port = listener.getsockname()[1]
         limits = ConnectionLimits.of_process()

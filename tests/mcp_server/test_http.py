@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import anyio
 import click
 import httpx2
 import mcp
@@ -20,7 +22,7 @@ from memorygraph.bearer_tokens import read_tokens
 from memorygraph.cli.serve import gather_tokens, parse_token
 from memorygraph.graph.connection import Connection
 from memorygraph.mcp_server import build_app, build_server, choose_tools
-from memorygraph.mcp_server.http import MAX_BODY_BYTES, allowed_from, listen
+from memorygraph.mcp_server.http import CLIENT_GONE, MAX_BODY_BYTES, allowed_from, listen, say_client_gone
 from memorygraph.mcp_server.server import NamespaceGraphs
 from memorygraph.mcp_server.tools import TOOLS
 from tests.mcp_server.clients import HttpServer, Server, call, over_http, run
@@ -320,6 +322,22 @@ def test_a_folder_is_no_file_of_tokens_whatever_its_rights_are(tmp_path: Path) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights are kept otherwise there")
+@pytest.mark.parametrize(
+    ("error", "is_traceback"),
+    [
+        (anyio.ClosedResourceError(), False),
+        (RuntimeError("Unexpected ASGI message 'http.response.start' sent, after response already completed."), False),
+        (RuntimeError("a defect"), True),
+    ],
+    ids=str,
+)
+def test_of_a_client_that_is_gone_the_log_says_one_line(error: Exception, is_traceback: bool) -> None:
+    record = logging.LogRecord("mcp", logging.ERROR, "", 0, "Error of %s", ("POST",), (type(error), error, None))
+    assert say_client_gone(record)
+    said = logging.Formatter("%(message)s").format(record)
+    assert said == (f"Error of POST\nRuntimeError: {error}" if is_traceback else CLIENT_GONE)
+
+
 def test_a_file_of_tokens_that_others_can_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokens"
     path.write_text("team abc")
