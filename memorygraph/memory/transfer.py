@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import ValidationError
 
@@ -37,6 +37,7 @@ from memorygraph.memory.entities import Entities, EntityPlan, StoredWrite, store
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import LANGUAGE, Writer
 from memorygraph.scripts import read_script
+from memorygraph.sentences import count_of
 
 _KINDS: dict[Any, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
 UNKNOWN = "unknown"  # the type of an entity of which a file says nothing but that something leads there
@@ -54,12 +55,24 @@ _NO_ENTITIES = (
 )
 
 
+class RecordWarning(NamedTuple):
+    """A warning of the record at a line."""
+
+    line: int
+    message: str
+    code: str
+
+
 @dataclass
 class ForeignFile:
-    """The lines of a file of another memory, if it is a file, and what was not taken over from it."""
+    """The lines of a file of another memory, if it is a file, and what was not taken over from it.
+
+    `of_records` are warnings of single records, which may be many; `warnings` say in all what was left out.
+    """
 
     lines: Sequence[str] = ()
     file: str | None = None
+    of_records: list[RecordWarning] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
     @classmethod
@@ -90,9 +103,18 @@ class ForeignFile:
             return self.problem(line + error.lineno - 1, f"invalid JSON: {error.msg}", "invalid-json", error.colno)
         return self.problem(line, str(error), "invalid-value")
 
-    def leave_out(self, message: str, line: int = 1) -> None:
+    def leave_out(self, message: str) -> None:
         """Say what is not taken over."""
-        self.warnings.append(self.problem(line, message, "left-out"))
+        self.warnings.append(self.problem(1, message, "left-out"))
+
+    def all_warnings(self, others: Sequence[RecordWarning] = ()) -> tuple[Problem, ...]:
+        """The first warnings of single records, these `others` too, how many more there are, and all that sum up."""
+        found = [*self.of_records, *others]
+        shown = [self.problem(*each) for each in found[:MAX_PROBLEMS]]
+        if more := len(found) - len(shown):
+            message = f"{count_of(more, 'more warning')} of single records"
+            shown.append(self.problem(found[MAX_PROBLEMS].line, message, "too-many-problems"))
+        return (*shown, *self.warnings)
 
 
 @dataclass
@@ -111,7 +133,7 @@ class Transfer(ForeignFile):
         statements = len(self.entities) + len(self.relations)
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], LoadReport]:
-            warnings = list(self.warnings)
+            warnings = list[RecordWarning]()
             new, observed = self.plan_entities(plan, warnings)
             new += self.plan_relations(plan, warnings)
 
@@ -123,7 +145,7 @@ class Transfer(ForeignFile):
                     statements=statements,
                     nodes_created=nodes,
                     edges_created=len(stored.indexes),
-                    warnings=tuple(warnings),
+                    warnings=self.all_warnings(warnings),
                     namespace=writer.namespace.name,
                     revision=stored.revision,
                     load_id=stored.load,
@@ -134,7 +156,7 @@ class Transfer(ForeignFile):
         report = store_plan(writer, names, build, statements=statements, file=file)
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
-    def plan_entities(self, plan: EntityPlan, warnings: list[Problem]) -> tuple[int, frozenset[int]]:
+    def plan_entities(self, plan: EntityPlan, warnings: list[RecordWarning]) -> tuple[int, frozenset[int]]:
         """Plan the entities; returns the number of new ones, and the indexes of their observations."""
         kinds: dict[str, str] = {}
         indexes: set[int] = set()
@@ -143,11 +165,11 @@ class Transfer(ForeignFile):
             if entity.name not in kinds:
                 kinds[entity.name] = entity.entity_type
                 new += plan.add_entity(entity.name, entity.entity_type)
-            elif len(warnings) < MAX_PROBLEMS:
+            else:
                 kind = kinds[entity.name]
                 lost = f", and its type stays {kind!r}" if entity.entity_type != kind else ""
                 merged = f"an entity with name {entity.name} came before; their observations are put together{lost}"
-                warnings.append(self.problem(line, merged, "merged"))
+                warnings.append(RecordWarning(line, merged, "merged"))
             # A file may repeat an observation of an entity: the repetitions are numbered, and kept.
             repeats: Counter[str] = Counter()
             for text in entity.observations:
@@ -155,7 +177,7 @@ class Transfer(ForeignFile):
                 repeats[text] += 1
         return new, frozenset(indexes)
 
-    def plan_relations(self, plan: EntityPlan, warnings: list[Problem]) -> int:
+    def plan_relations(self, plan: EntityPlan, warnings: list[RecordWarning]) -> int:
         """Plan the relations; returns the number of new entities, which stand for the ends that are missing.
 
         The reference server has stored relations without looking at their ends.
@@ -164,9 +186,8 @@ class Transfer(ForeignFile):
         for line, relation in self.relations:
             for name in plan.missing((relation.source, relation.target)):
                 new += plan.add_entity(name, UNKNOWN)
-                if len(warnings) < MAX_PROBLEMS:
-                    led = f"no entity is named {name}; what leads there leads to an entity without observations"
-                    warnings.append(self.problem(line, led, "unknown-entity"))
+                led = f"no entity is named {name}; what leads there leads to an entity without observations"
+                warnings.append(RecordWarning(line, led, "unknown-entity"))
             plan.relate(relation)
         return new
 

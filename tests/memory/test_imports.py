@@ -11,6 +11,7 @@ import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.errors import MAX_PROBLEMS
+from memorygraph.graph.loads import LoadReport
 from memorygraph.integrations.langgraph import MemoryGraphStore
 from memorygraph.library import CYPHER
 from memorygraph.memory.imports import FORMATS
@@ -272,12 +273,45 @@ def test_a_list_of_problems_that_is_cut_says_that_there_are_more(graph: MemoryGr
     assert len(refused.value.problems) == MAX_PROBLEMS + 1
 
 
+def warned(report: LoadReport) -> list[tuple[int, str]]:
+    return [(warning.line, warning.message) for warning in report.warnings]
+
+
+def test_of_warnings_of_records_the_first_are_said_and_the_rest_is_counted_and_what_sums_up_is_never_cut(
+    graph: MemoryGraph, tmp_path: Path
+) -> None:
+    file, more = tmp_path / "items.jsonl", (2 * MAX_PROBLEMS + 2, "3 more warnings of single records")
+    for value in (1, 2):
+        records = [
+            {"namespace": ["u"], "key": f"k{number}", "value": {"v": value}, "updated_at": T0, "score": 0.5}
+            for number in range(MAX_PROBLEMS + 3)
+            for _ in range(2)
+        ]
+        file.write_text("\n".join(map(json.dumps, records)))
+        report = graph.import_memory(file, "langgraph-store")
+        said = warned(report)
+        assert said[:2] == [(2, "record 2 replaces one before it"), (4, "record 4 replaces one before it")]
+        assert said[MAX_PROBLEMS:][:2] == [more, (1, "these fields were left out: score")]
+        assert report.warnings[MAX_PROBLEMS].code == "too-many-problems"
+    assert [message.partition(";")[0] for _, message in said[MAX_PROBLEMS + 2 :]] == ["left out: 103 records"]
+
+
+def test_of_warnings_of_entities_the_first_are_said_and_the_rest_is_counted(graph: MemoryGraph, tmp_path: Path) -> None:
+    entity = {"type": "entity", "name": "Ada", "entityType": "person", "observations": []}
+    relations = [{"type": "relation", "from": "Ada", "to": f"e{number}", "relationType": "to"} for number in range(70)]
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(map(json.dumps, [*[entity] * 42, *relations])))
+    said = warned(graph.import_memory(file))
+    assert len(said) == MAX_PROBLEMS + 1
+    assert said[-1] == (42 + MAX_PROBLEMS - 40, "11 more warnings of single records")
+
+
 def test_what_has_no_form_here_is_named(graph: MemoryGraph, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(
         json.dumps({"results": [{"id": "1", "memory": "tea"}], "relations": [{"source": "a", "target": "b"}]})
     )
     report = graph.import_memory(tmp_path / "m.json", "mem0")
-    assert [(w.code, "1 relations" in w.message) for w in report.warnings] == [("left-out", True)]
+    assert [(w.code, "1 relation of" in w.message) for w in report.warnings] == [("left-out", True)]
     (tmp_path / "m.json").write_text(json.dumps({"results": [{"id": "1", "memory": "tea"}], "relations": 5}))
     assert graph.import_memory(tmp_path / "m.json", "mem0").warnings == ()
     twice = [{"namespace": [], "key": "k", "value": {"n": n}, "score": 0.5} for n in (1, 2)]
