@@ -375,6 +375,29 @@ def test_a_graph_of_graphiti_is_adopted_and_stays(graph: MemoryGraph, group: str
     assert graph.query(whole) == before
 
 
+def test_a_fact_is_a_relation_from_its_beginning_to_its_end(graph: MemoryGraph, group: str) -> None:
+    # Graphiti writes expired_at as soon as an end is known.
+    graph.query(
+        """UNWIND ['UNTIL_LATER', 'FROM_LATER', 'UNTIL_YESTERDAY', 'REPLACED', 'UNTIL_LATER_SOMEWHERE'] AS verb
+        MATCH (ada:Entity {group_id: $namespace, name: 'Ada'}), (other:Entity {group_id: $namespace, name: 'Babbage'})
+        CREATE (ada)-[fact:RELATES_TO {uuid: verb, group_id: $namespace, name: verb, fact: verb}]->(other)
+        SET fact += CASE verb
+            WHEN 'UNTIL_LATER' THEN {invalid_at: datetime() + duration('P2D'), expired_at: datetime()}
+            WHEN 'FROM_LATER' THEN {valid_at: datetime() + duration('P2D')}
+            WHEN 'UNTIL_YESTERDAY' THEN {invalid_at: datetime() - duration('P1D'), expired_at: datetime()}
+            WHEN 'REPLACED' THEN {expired_at: datetime()}
+            ELSE {invalid_at: localdatetime() + duration('P2D'), valid_at: localdatetime() - duration('P2D')} END""",
+        write=True,
+    )
+    report = graph.adopt_memory("graphiti", [group])
+    verbs = {each.relation_type for each in graph.entities.read_graph().relations}
+    assert verbs == {"WORKS_WITH", "ADMIRES", "UNTIL_LATER", "UNTIL_LATER_SOMEWHERE"}
+    assert [warning.message for warning in report.warnings][1:] == [
+        "observations, and no relations: 3 facts that held",
+        "observations, and no relations yet: 1 fact that will hold",
+    ]
+
+
 def test_entities_without_a_name_are_left_out(graph: MemoryGraph, group: str) -> None:
     graph.query(
         """CREATE (nameless:Entity {uuid: 'nameless', group_id: $namespace}),
