@@ -105,7 +105,7 @@ class ForeignFile:
 
     def leave_out(self, message: str) -> None:
         """Say what is not taken over."""
-        self.warnings.append(self.problem(1, message, "left-out"))
+        self.warnings.append(Problem(message, "left-out", self.file, 1, 1))  # of the whole file, so it shows no line
 
     def all_warnings(self, others: Sequence[RecordWarning] = ()) -> tuple[Problem, ...]:
         """The first warnings of single records, these `others` too, how many more there are, and all that sum up."""
