@@ -30,7 +30,23 @@ OWNERS = ("user_id", "agent_id", "run_id")
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 ShelfPart = Annotated[str, StringConstraints(pattern=r"^[^.\x00]+$")]
-Moment = Annotated[datetime, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
+
+
+def with_zone(at: datetime) -> datetime:
+    """A time with its zone, which is UTC where none is given.
+
+    Raises:
+        ValueError: in UTC it is before the year 1, or after 9999, which Neo4j's driver cannot hold.
+    """
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    try:
+        at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time is in the years 1 to 9999 of UTC") from None
+    return at
+
+
+Moment = Annotated[datetime, AfterValidator(with_zone)]
 
 
 class ForeignRecord(BaseModel):
@@ -71,7 +87,7 @@ class StoreRecord(ForeignRecord):
     """An item of a store of LangGraph, as its `dict()` gives it."""
 
     namespace: tuple[ShelfPart, ...]
-    key: Text
+    key: str  # also the empty one, as a store takes it
     value: dict[str, Any]
 
     @property

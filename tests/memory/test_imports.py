@@ -70,6 +70,16 @@ def test_the_items_of_a_store_are_those_of_our_store(graph: MemoryGraph) -> None
         assert item.dict() == {name: value for name, value in given.items() if name != "score"}
 
 
+def test_an_item_with_an_empty_key_is_imported_as_a_store_takes_it(graph: MemoryGraph, tmp_path: Path) -> None:
+    store = MemoryGraphStore(graph)
+    store.put(("a",), "", {"n": 1})
+    [item] = store.search(("a",))
+    record = {**item.dict(), "namespace": ["b"], "value": {"n": 2}}
+    (tmp_path / "items.jsonl").write_text(json.dumps(record, default=str))
+    graph.import_memory(tmp_path / "items.jsonl", "langgraph-store")
+    assert [store.get((shelf,), "").value for shelf in "ab"] == [{"n": 1}, {"n": 2}]  # type: ignore[union-attr]
+
+
 T0 = "2026-01-01T00:00:00Z"
 
 
@@ -226,6 +236,12 @@ def test_notes_with_the_line_ends_of_windows_are_the_same_notes(graph: MemoryGra
         ("mem0", '{"id": "1", "memory": "tea"\n{"id": "2", "memory": "milk"}', (1, 28), "invalid-json"),
         ("mem0", '\n{"id": "1", "memory": "tea"}\n{"id": \n', (3, 8), "invalid-json"),
         ("mem0", '{"results": [{"id": "1"}]}', (1, 1), "invalid-value"),
+        (
+            "mem0",
+            '\n{"id": "1", "memory": "a", "created_at": "0001-01-01T00:00:00+14:00"}',
+            (1, 1),
+            "invalid-value",
+        ),
         ("mem0", '{"results": [{"id": "1", "memory": "a", "created_at": "soon"}]}', (1, 1), "invalid-value"),
         ("basic-memory", "---\ntitle: [a\n---\nText", (2, 10), "invalid-value"),
         ("basic-memory", "---\njust text\n---\nText", (2, 1), "invalid-value"),
