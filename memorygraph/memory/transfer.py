@@ -10,6 +10,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -31,12 +32,12 @@ from memorygraph.graph.exports import ALL_SECONDS, read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
 from memorygraph.graph.namespace import Namespace
-from memorygraph.json_text import parse_json
+from memorygraph.json_text import HALF_CHARACTER, parse_json
 from memorygraph.library import CYPHER
 from memorygraph.memory.entities import Entities, EntityPlan, StoredWrite, store_plan
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import LANGUAGE, Writer
-from memorygraph.scripts import read_script
+from memorygraph.scripts import read_script, storable_path
 from memorygraph.sentences import count_of
 
 _KINDS: dict[Any, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
@@ -81,14 +82,29 @@ class ForeignFile:
 
         Raises:
             NotFoundError: there is none.
-            MemoryGraphError: it is no text.
-            ScriptError: it is a bundle.
+            MemoryGraphError: it is a folder, or cannot be read.
+            ScriptError: it is not UTF-8, or a bundle.
         """
-        file = cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), str(path))
+        if Path(path).is_dir():
+            told = f"{path} is a folder; one of basic-memory's notes is imported with --format basic-memory"
+            raise MemoryGraphError(f'{told} (in Python: import_memory(path, "basic-memory"))')
+        file = cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), storable_path(str(path)))
+        file.refuse_bytes()
         if file.lines[0].startswith(f'{{"format":"{FORMAT}"'):
             message = "this is a bundle, which is imported with --format bundle (in Python: import_bundle)"
             raise ScriptError([file.problem(1, message, "invalid-value")])
         return file
+
+    def refuse_bytes(self) -> None:
+        """Refuse what is not UTF-8; a byte of it was read as half a character.
+
+        Raises:
+            ScriptError: the text has such a byte.
+        """
+        for number, line in enumerate(self.lines, start=1):
+            if half := HALF_CHARACTER.search(line):
+                message = f"the byte 0x{ord(half[0]) - 0xDC00:02X} is not UTF-8; save the file as UTF-8"
+                raise ScriptError([self.problem(number, message, "encoding", half.start() + 1)])
 
     def problem(self, line: int, message: str, code: str, column: int = 1) -> Problem:
         """A problem at a line of the file."""
@@ -196,6 +212,9 @@ def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: 
     """Read a file of the reference memory server into a namespace, in one transaction."""
     transfer = Transfer.read(path)
     if problems := parse_lines(transfer):
+        if other := recognize_format(transfer):
+            message = f'it looks like what --format {other} imports (in Python: import_memory(path, "{other}"))'
+            raise ScriptError([transfer.problem(1, message, "invalid-value")])
         raise ScriptError(cut_problems(problems))
     return transfer.store(Writer(namespace, provenance))
 
@@ -252,6 +271,22 @@ def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = 
         if count:
             transfer.leave_out(message)
     return transfer.store(Writer(namespace, provenance))
+
+
+def recognize_format(file: ForeignFile) -> str | None:
+    """The name of the format, other than that of the reference server, in which a file seems to be."""
+    value: Any = None
+    for text in ("\n".join(file.lines), next(filter(str.strip, file.lines), "")):
+        with suppress(ValueError):
+            value = parse_json(text)
+            break
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("results"), list) or {"id", "memory"} <= value.keys():
+        return "mem0"
+    return "langgraph-store" if {"namespace", "key", "value"} <= value.keys() else None
 
 
 def parse_lines(transfer: Transfer) -> list[Problem]:

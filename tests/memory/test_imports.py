@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -263,6 +264,56 @@ def test_what_is_damaged_is_refused_with_its_place_and_changes_nothing(
     [problem] = refused.value.problems
     assert ((problem.line, problem.column), problem.code, problem.file) == (place, code, str(file))
     assert graph.ids("", 10) == []
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("encoding", "place", "byte"),
+    [("latin-1", (3, 14), "0xE9"), ("utf-16-le", (1, 1), "0xFF"), ("utf-16-be", (1, 1), "0xFE")],
+)
+def test_a_file_that_is_not_utf_8_is_refused_with_the_place(
+    graph: MemoryGraph, tmp_path: Path, form: str, encoding: str, place: tuple[int, int], byte: str
+) -> None:
+    file = tmp_path / "note.md"
+    sign = "\ufeff" if encoding.startswith("utf-16") else ""
+    file.write_bytes(f'{sign}{{"type": "entity"}}\r\n\r\n{{"name": "caf\xe9"}}'.encode(encoding))
+    with pytest.raises(ScriptError) as refused:
+        graph.import_memory(tmp_path if form == "basic-memory" else file, form)
+    [problem] = refused.value.problems
+    assert ((problem.line, problem.column), problem.code, problem.file) == (place, "encoding", str(file))
+    assert problem.message == f"the byte {byte} is not UTF-8; save the file as UTF-8"
+
+
+@pytest.mark.parametrize("form", ["mem0", "langgraph-store"])
+def test_an_import_without_the_format_names_it(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    text = OF[form].read_text()
+    for given in (text, json.dumps(json.loads(text), indent=1) if form == "mem0" else f"[{text.splitlines()[0]}]"):
+        (tmp_path / "file.json").write_text(given)
+        with pytest.raises(ScriptError, match=f"--format {form}") as refused:
+            graph.import_memory(tmp_path / "file.json")
+        assert len(refused.value.problems) == 1
+
+
+def test_a_folder_that_is_imported_without_the_format_names_it(graph: MemoryGraph) -> None:
+    with pytest.raises(MemoryGraphError, match=r"is a folder; .* --format basic-memory"):
+        graph.import_memory(OF["basic-memory"])
+
+
+@pytest.mark.parametrize("form", ["server-memory", "langgraph-store", "basic-memory"])
+def test_a_path_that_is_not_utf_8_is_stored_with_escapes(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this system has no such names")
+    (folder / "a.md").write_text("Ada\n")
+    (folder / "a.jsonl").write_text('{"namespace": [], "key": "k", "value": {}}')
+    if form == "server-memory":
+        (folder / "a.jsonl").write_text('{"type": "entity", "name": "Ada", "entityType": "", "observations": []}')
+    path = folder if form == "basic-memory" else folder / "a.jsonl"
+    report = graph.import_memory(path, form)
+    assert report.revision == 1
+    assert [load.file for load in graph.revisions(1)] == [str(path).replace("\udce9", "\\udce9")]
 
 
 @pytest.mark.parametrize("form", ["server-memory", "mem0", "langgraph-store"])
