@@ -23,6 +23,15 @@ def open_script(path: str | Path) -> Iterator[TextIO]:
         yield io.TextIOWrapper(file, encoding="utf-8", errors="surrogateescape", newline="")
 
 
+def storable_path(path: str) -> str:
+    r"""A path as a database can hold it: what is not UTF-8 in it is escaped.
+
+    >>> print(storable_path("caf\udce9.ctx"))
+    caf\udce9.ctx
+    """
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 def _open(path: str | Path) -> BinaryIO:
     if not str(path):  # which is the folder that one is in, for `Path`
         raise NotFoundError("no file is named")

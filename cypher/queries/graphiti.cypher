@@ -18,12 +18,16 @@ RETURN has.name AS name, coalesce(head([label IN labels(node) WHERE label <> 'En
 ORDER BY has.created_at, has.uuid;
 
 // name: facts
-// The facts of groups. Parameters: groups, facts (the type of their relationships).
+// The facts of groups, with whether each has ended by now, and whether it has not begun. Graphiti sets expired_at as soon as it knows
+// an end, be it one to come: so that decides only where there is no end. Parameters: groups, facts (the type of their relationships).
 MATCH (source:Entity)-[fact:$($facts)]->(target:Entity)
 WITH properties(source) AS source, properties(fact) AS fact, properties(target) AS target
 WHERE fact.uuid IS NOT NULL AND fact.group_id IS NOT NULL AND ($groups = [] OR fact.group_id IN $groups)
 RETURN source.name AS source, target.name AS target, fact.name AS verb, coalesce(fact.fact, '') AS text,
-       toString(fact.valid_at) AS valid_at, toString(fact.invalid_at) AS invalid_at, fact.expired_at IS NOT NULL AS expired
+       toString(fact.valid_at) AS valid_at, toString(fact.invalid_at) AS invalid_at,
+       CASE WHEN fact.invalid_at IS NULL THEN fact.expired_at IS NOT NULL
+            ELSE coalesce(fact.invalid_at <= datetime(), fact.invalid_at <= localdatetime(), true) END AS ended,
+       coalesce(fact.valid_at > datetime(), fact.valid_at > localdatetime(), false) AS begins_later
 ORDER BY fact.created_at, fact.uuid;
 
 // name: count

@@ -275,6 +275,9 @@ def print_import(report: LoadReport) -> None:
     stored = f"it is stored (revision {report.revision})" if report.revision else "it was stored already"
     with explaining_stop(lambda _: stored):
         for warning in report.warnings:
-            output.say(f"warning: {warning.message}")
+            if warning.file is None:  # of what is adopted, or of a whole folder
+                output.say(f"warning: {warning.message}")
+            else:
+                output.say_warnings([warning])
         counts = report.as_dict()
         output.print_done(counts, f"{counted(counts)}; {report.place}")

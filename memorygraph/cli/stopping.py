@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from memorygraph.ending import ENDED_BY_SIGNAL, Terminated
 from memorygraph.errors import MemoryGraphError, find_interrupt
+from memorygraph.scripts import storable_path
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -55,5 +56,5 @@ def is_stored(graph: MemoryGraph, file: str, before: int | None) -> bool:
     Where `before` is None, the write had not begun.
     """
     return before is not None and any(
-        newer.revision > before and newer.file == file for newer in graph.revisions(MAX_NEWER_LOADS)
+        newer.revision > before and newer.file == storable_path(file) for newer in graph.revisions(MAX_NEWER_LOADS)
     )

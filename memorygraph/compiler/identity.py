@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import Source
+from memorygraph.scripts import storable_path
 
 
 def program_id(source: Source) -> str:
@@ -23,5 +24,5 @@ def offered_program(source: Source, /, **more: Any) -> dict[str, Any]:
 
 def program_properties(source: Source, /, **more: Any) -> dict[str, Any]:
     """What is stored of every program: its name, which is that of its file, and its file."""
-    name = Path(source.file).stem if source.file else program_id(source)[:8]
-    return {"name": name, "file": source.file, **more}
+    file = source.file and storable_path(source.file)
+    return {"name": Path(file).stem if file else program_id(source)[:8], "file": file, **more}

@@ -46,6 +46,7 @@ from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, wr
 from memorygraph.languages.contextscript import ContextScriptProgram, Deletion, EdgeDeclaration, NodeDeclaration
 from memorygraph.library import CYPHER
 from memorygraph.query import Query
+from memorygraph.scripts import storable_path
 from memorygraph.sentences import Sentence, count_of, counted
 
 MAX_STATEMENTS_UNDER_LOCK = 100  # compiled in a millisecond, which is less than another round trip
@@ -118,6 +119,7 @@ def build_load_record(
 ) -> dict[str, Any]:
     """Build the record of a write that has changed nothing yet: what it is, and who asked for it."""
     asked = asdict(provenance or Provenance())
+    file = file and storable_path(file)
     return {"language": language, "file": file, "statements": statements, **NOTHING, **asked}
 
 

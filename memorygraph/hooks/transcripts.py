@@ -2,9 +2,10 @@
 
 A transcript is a file of JSON lines. Each that has a `uuid` names the line before it by `parentUuid`, so that a turn
 that was taken back is a branch; the conversation is the path to the last line, and a damaged line hides none before
-it. A line holds one part of an answer: the lines with the same `message.id` are one message. What the agent itself
-puts between (thoughts, reminders, commands of its own, summaries of what stands above, errors of the API) was not said
-by anybody, and is left out.
+it. A line holds one part of an answer: the lines with the same `message.id` are one message. What the user types while
+the agent works is an attachment, and a command with its arguments is written with tags: the user said both. What the
+agent itself puts between (thoughts, reminders, notifications, summaries of what stands above, errors of the API) was
+not said by anybody, and is left out.
 """
 
 from __future__ import annotations
@@ -28,7 +29,13 @@ CUT = "\n[... {} characters more]"
 
 _OWN_END = "</system-reminder>"
 _OWN = re.compile(rf"<system-reminder>.*?{_OWN_END}", re.DOTALL)
-_COMMAND = re.compile(r"\s*<(?:command-(?:name|message|args)|local-command-\w+|bash-(?:input|stdout|stderr))>")
+_COMMAND = re.compile(r"\s*<command-(?:name|message|args)>")
+_COMMAND_NAME = re.compile(r"<command-name>\s*/?([^<\s]+)\s*</command-name>")
+_COMMAND_ARGUMENTS = "<command-args>", "</command-args>"
+_OF_AGENT = re.compile(
+    r"\s*(?:<(?:local-command-\w+|bash-(?:input|stdout|stderr)|task-notification)>"
+    r"|\[Request interrupted by user(?: for tool use)?\]\s*$)"
+)
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")  # of a text that was cut within one, or of a whole one
 _LEFT_OUT = ("isMeta", "isCompactSummary", "isApiErrorMessage", "isVisibleInTranscriptOnly")
 
@@ -95,7 +102,7 @@ def path_of_lines(entries: Iterable[dict[str, Any]], *, of_subagent: bool) -> li
     before: dict[int, dict[str, Any] | None] = {}
     last: dict[str, Any] | None = None
     said: list[dict[str, Any]] = []
-    for entry in entries:
+    for entry in map(unfold_queued, entries):
         if entry.get("isSidechain") and not of_subagent:
             continue
         before[id(entry)] = last
@@ -117,6 +124,25 @@ def path_of_lines(entries: Iterable[dict[str, Any]], *, of_subagent: bool) -> li
         found = known.get(str(parent), before[id(found)]) if parent else None
     # Of several tools that are used at once, only the last result has the next line after it.
     return [entry for entry in said if id(entry) in on_path or part_ids(entry) & ids]
+
+
+def unfold_queued(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what the user typed while the agent worked, which is an attachment, as the line that it is otherwise.
+
+    Older agents name no origin of it. Notifications and messages of other agents wait in the same queue.
+    """
+    queued = entry.get("attachment")
+    if entry.get("type") != "attachment" or not isinstance(queued, dict) or queued.get("type") != "queued_command":
+        return entry
+    if queued.get("commandMode") != "prompt" or queued.get("isMeta") or not is_of_human(queued):
+        return entry
+    return {**entry, "type": "user", "message": {"role": "user", "content": queued.get("prompt")}}
+
+
+def is_of_human(entry: Mapping[str, Any]) -> bool:
+    """Tell whether a person typed something: it says so, or nothing of where it comes from."""
+    origin = entry.get("origin")
+    return not isinstance(origin, dict) or origin.get("kind") in {None, "human"}
 
 
 def part_ids(entry: Mapping[str, Any]) -> set[str]:
@@ -179,12 +205,27 @@ def user_messages(content: Any, at: datetime | None) -> Iterator[SaidMessage]:
         if part.get("type") == "tool_result":
             answer = {"role": "tool", "tool_call_id": str(part.get("tool_use_id"))}
             yield SaidMessage({**answer, "content": cut(mask_secrets(text_of(part.get("content"))))}, at)
-        elif isinstance(part.get("text"), str) and not _COMMAND.match(part["text"]):
-            texts.append(mask_secrets(without_own(part["text"])).strip())
+        elif isinstance(part.get("text"), str):
+            texts.append(mask_secrets(typed_text(part["text"])).strip())
         elif part.get("type") in {"image", "document"}:
             texts.append(f"[{part['type']}]")
     if text := "\n\n".join(filter(None, texts)):
         yield SaidMessage({"role": "user", "content": text}, at)
+
+
+def typed_text(text: str) -> str:
+    r"""Return what the user typed of a text in the user's lines; empty where the agent wrote it.
+
+    >>> typed_text("<command-name>/review</command-name>\n<command-args>the mailer</command-args>")
+    '/review the mailer'
+    """
+    if _OF_AGENT.match(text):
+        return ""
+    if not _COMMAND.match(text):
+        return without_own(text)
+    begin, end = _COMMAND_ARGUMENTS
+    name, arguments = _COMMAND_NAME.search(text), text.partition(begin)[2].rpartition(end)[0].strip()
+    return f"/{name[1]} {arguments}" if name and arguments else ""
 
 
 def without_own(text: str) -> str:

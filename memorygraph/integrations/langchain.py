@@ -7,28 +7,31 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self, TypeVar
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.documents import Document
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import (
-    BaseMessage,
-    ChatMessage,
-    InvalidToolCall,
-    convert_to_messages,
-    convert_to_openai_messages,
-    message_to_dict,
-    messages_from_dict,
-)
-from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import run_in_executor
 from pydantic import Field
 
 from memorygraph.client import MemoryGraph
+from memorygraph.integrations import needing_extra
 from memorygraph.integrations.conversation import FrameworkConversation, ValueForm
 from memorygraph.memory.recall import RecallHit
 from memorygraph.messages.calls import plain_json
 from memorygraph.messages.graph import MessageGraph
+
+with needing_extra("langchain"):
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.chat_history import BaseChatMessageHistory
+    from langchain_core.documents import Document
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import (
+        BaseMessage,
+        ChatMessage,
+        InvalidToolCall,
+        convert_to_messages,
+        convert_to_openai_messages,
+        message_to_dict,
+        messages_from_dict,
+    )
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.runnables import run_in_executor
 
 ChatModel = TypeVar("ChatModel", bound=BaseChatModel)
 

@@ -7,17 +7,20 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from neo4j import Driver, Record, RoutingControl
-from neo4j_graphrag.embeddings.base import Embedder
-from neo4j_graphrag.retrievers import VectorCypherRetriever, VectorRetriever
-from neo4j_graphrag.retrievers.base import Retriever
-from neo4j_graphrag.types import RawSearchResult, RetrieverResultItem
 
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.search import lucene_query
+from memorygraph.integrations import needing_extra
 from memorygraph.library import CYPHER
 from memorygraph.memory.recall import RecallHit
 from memorygraph.memory.vectors import configured_embedder, embed_question
+
+with needing_extra("graphrag"):
+    from neo4j_graphrag.embeddings.base import Embedder
+    from neo4j_graphrag.retrievers import VectorCypherRetriever, VectorRetriever
+    from neo4j_graphrag.retrievers.base import Retriever
+    from neo4j_graphrag.types import RawSearchResult, RetrieverResultItem
 
 VectorSearch = TypeVar("VectorSearch", VectorRetriever, VectorCypherRetriever)
 

@@ -10,13 +10,16 @@ from typing import Any
 
 from neo4j import Driver, EagerResult, Result
 from neo4j.graph import Entity, Graph, Path
-from neo4j_viz import VisualizationGraph
-from neo4j_viz.neo4j import from_neo4j
 
 from memorygraph import MemoryGraph, MemoryGraphError
 from memorygraph.graph.readonly import check_reads_only
+from memorygraph.integrations import needing_extra
 from memorygraph.query import Query
 from memorygraph.server.browser import style
+
+with needing_extra("notebooks"):
+    from neo4j_viz import VisualizationGraph
+    from neo4j_viz.neo4j import from_neo4j
 
 MAX_CAPTION = 90
 _PLACE = re.compile(r"\{(\w+)\}")

@@ -15,15 +15,18 @@ from math import dist
 from textwrap import fill
 from typing import Any
 
-import networkx
-from IPython.display import Image
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.patches import FancyArrowPatch
-from matplotlib.textpath import TextPath
-from neo4j_viz import Node, Relationship, VisualizationGraph
-from pydantic_extra_types.color import Color
+from memorygraph.integrations import needing_extra
+
+with needing_extra("notebooks"):
+    import networkx
+    from IPython.display import Image
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.textpath import TextPath
+    from neo4j_viz import Node, Relationship, VisualizationGraph
+    from pydantic_extra_types.color import Color
 
 DOTS_PER_INCH = 110
 POINTS_PER_INCH = 72

@@ -45,7 +45,7 @@ def adopt_graphiti(namespace: Namespace, groups: Sequence[str] = ()) -> LoadRepo
         observations[row["name"]] += [*filter(None, [row.pop("summary")]), *attributes]
     for row in facts_of_entities:
         observations.setdefault(row["source"], []).append(f"{row['text'] or row['verb']}{describe_time(row)}")
-        if not (row["invalid_at"] or row["expired"]):
+        if not (row["ended"] or row["begins_later"]):
             ends = {"source": row["source"], "target": row["target"], "relationType": row["verb"]}
             transfer.relations.append((1, adopt_row(Relation, ends)))
     for row in entities:
@@ -57,8 +57,12 @@ def adopt_graphiti(namespace: Namespace, groups: Sequence[str] = ()) -> LoadRepo
     for label, noun in NOT_TAKEN.items():
         [row] = namespace.read(CYPHER["graphiti/count"](**given, label=label))
         losses.append((row["count"], "left out", noun, ""))
-    ended = len(facts_of_entities) - len(transfer.relations)
-    losses.append((ended, "observations, and no relations", "fact", " that held"))
+    ended = sum(row["ended"] for row in facts_of_entities)
+    later = len(facts_of_entities) - len(transfer.relations) - ended
+    losses += [
+        (ended, "observations, and no relations", "fact", " that held"),
+        (later, "observations, and no relations yet", "fact", " that will hold"),
+    ]
     for count, what, noun, which in losses:
         if count:
             transfer.leave_out(f"{what}: {count_of(count, noun)}{which}")

@@ -28,6 +28,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.memory.transfer import ForeignFile, Transfer, explain_validation_error
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import Writer
+from memorygraph.scripts import storable_path
 from memorygraph.sentences import list_some
 
 MAX_NAMED = 20
@@ -138,7 +139,7 @@ def import_notes(namespace: Namespace, path: str | Path) -> LoadReport:
             problems += error.problems
     if problems:
         raise ScriptError(cut_problems(problems))
-    return transfer_of(notes).store(Writer(namespace), str(path))
+    return transfer_of(notes).store(Writer(namespace), storable_path(str(path)))
 
 
 def transfer_of(notes: list[Note]) -> Transfer:

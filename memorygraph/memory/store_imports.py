@@ -22,7 +22,7 @@ from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_json, parse_stored_json
 from memorygraph.memory.items import LANGUAGE, ItemKey, Items, ItemWrites, shelf_of, text_of_value
-from memorygraph.memory.transfer import ForeignFile, explain_validation_error
+from memorygraph.memory.transfer import ForeignFile, RecordWarning, explain_validation_error
 from memorygraph.sentences import count_of
 
 MEM0_SHELF = "mem0"
@@ -30,7 +30,23 @@ OWNERS = ("user_id", "agent_id", "run_id")
 
 Text = Annotated[str, StringConstraints(min_length=1)]
 ShelfPart = Annotated[str, StringConstraints(pattern=r"^[^.\x00]+$")]
-Moment = Annotated[datetime, AfterValidator(lambda at: at if at.tzinfo else at.replace(tzinfo=UTC))]
+
+
+def with_zone(at: datetime) -> datetime:
+    """A time with its zone, which is UTC where none is given.
+
+    Raises:
+        ValueError: in UTC it is before the year 1, or after 9999, which Neo4j's driver cannot hold.
+    """
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    try:
+        at.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time is in the years 1 to 9999 of UTC") from None
+    return at
+
+
+Moment = Annotated[datetime, AfterValidator(with_zone)]
 
 
 class ForeignRecord(BaseModel):
@@ -71,7 +87,7 @@ class StoreRecord(ForeignRecord):
     """An item of a store of LangGraph, as its `dict()` gives it."""
 
     namespace: tuple[ShelfPart, ...]
-    key: Text
+    key: str  # also the empty one, as a store takes it
     value: dict[str, Any]
 
     @property
@@ -163,7 +179,8 @@ def find_memories(file: ForeignFile) -> Iterator[tuple[int, Any]]:
     for line, value in read_json(file):
         if isinstance(value, dict) and isinstance(value.get("results"), list):
             if isinstance(relations := value.get("relations"), list) and relations:
-                file.leave_out(f"{len(relations)} relations of mem0's graph memory were left out", line)
+                left = f"left out: {count_of(len(relations), 'relation')} of mem0's graph memory"
+                file.of_records.append(RecordWarning(line, left, "left-out"))
             yield from ((line, memory) for memory in value["results"])
         else:
             yield line, value
@@ -179,7 +196,7 @@ def import_records(
         try:
             record = kind.model_validate(value)
             if record.address in writes.puts:
-                file.warnings.append(file.problem(line, f"record {count} replaces one before it", "merged"))
+                file.of_records.append(RecordWarning(line, f"record {count} replaces one before it", "merged"))
             left_out |= record.left_out
             writes.put(record.address, record.kept, record.text, times=record.times)
         except ValidationError as error:
@@ -197,7 +214,7 @@ def import_records(
         file.leave_out(f"left out: {count_of(earlier, 'record')}; an item that is here is replaced by a later one only")
     report = items.write(writes, file=file.file) if writes else None
     report = report or LoadReport(file.file, LANGUAGE, count, namespace=namespace.name)
-    return replace(report, statements=count, warnings=tuple(file.warnings[:MAX_PROBLEMS]))
+    return replace(report, statements=count, warnings=file.all_warnings())
 
 
 def drop_earlier(writes: ItemWrites, items: Items) -> int:

@@ -10,9 +10,10 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import ValidationError
 
@@ -31,12 +32,13 @@ from memorygraph.graph.exports import ALL_SECONDS, read_at_rest
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
 from memorygraph.graph.namespace import Namespace
-from memorygraph.json_text import parse_json
+from memorygraph.json_text import HALF_CHARACTER, parse_json
 from memorygraph.library import CYPHER
 from memorygraph.memory.entities import Entities, EntityPlan, StoredWrite, store_plan
 from memorygraph.memory.values import Entity, Relation
 from memorygraph.memory.writes import LANGUAGE, Writer
-from memorygraph.scripts import read_script
+from memorygraph.scripts import read_script, storable_path
+from memorygraph.sentences import count_of
 
 _KINDS: dict[Any, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
 UNKNOWN = "unknown"  # the type of an entity of which a file says nothing but that something leads there
@@ -54,12 +56,24 @@ _NO_ENTITIES = (
 )
 
 
+class RecordWarning(NamedTuple):
+    """A warning of the record at a line."""
+
+    line: int
+    message: str
+    code: str
+
+
 @dataclass
 class ForeignFile:
-    """The lines of a file of another memory, if it is a file, and what was not taken over from it."""
+    """The lines of a file of another memory, if it is a file, and what was not taken over from it.
+
+    `of_records` are warnings of single records, which may be many; `warnings` say in all what was left out.
+    """
 
     lines: Sequence[str] = ()
     file: str | None = None
+    of_records: list[RecordWarning] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
     @classmethod
@@ -68,14 +82,29 @@ class ForeignFile:
 
         Raises:
             NotFoundError: there is none.
-            MemoryGraphError: it is no text.
-            ScriptError: it is a bundle.
+            MemoryGraphError: it is a folder, or cannot be read.
+            ScriptError: it is not UTF-8, or a bundle.
         """
-        file = cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), str(path))
+        if Path(path).is_dir():
+            told = f"{path} is a folder; one of basic-memory's notes is imported with --format basic-memory"
+            raise MemoryGraphError(f'{told} (in Python: import_memory(path, "basic-memory"))')
+        file = cls(read_script(path).removeprefix("\ufeff").replace("\r\n", "\n").split("\n"), storable_path(str(path)))
+        file.refuse_bytes()
         if file.lines[0].startswith(f'{{"format":"{FORMAT}"'):
             message = "this is a bundle, which is imported with --format bundle (in Python: import_bundle)"
             raise ScriptError([file.problem(1, message, "invalid-value")])
         return file
+
+    def refuse_bytes(self) -> None:
+        """Refuse what is not UTF-8; a byte of it was read as half a character.
+
+        Raises:
+            ScriptError: the text has such a byte.
+        """
+        for number, line in enumerate(self.lines, start=1):
+            if half := HALF_CHARACTER.search(line):
+                message = f"the byte 0x{ord(half[0]) - 0xDC00:02X} is not UTF-8; save the file as UTF-8"
+                raise ScriptError([self.problem(number, message, "encoding", half.start() + 1)])
 
     def problem(self, line: int, message: str, code: str, column: int = 1) -> Problem:
         """A problem at a line of the file."""
@@ -90,9 +119,18 @@ class ForeignFile:
             return self.problem(line + error.lineno - 1, f"invalid JSON: {error.msg}", "invalid-json", error.colno)
         return self.problem(line, str(error), "invalid-value")
 
-    def leave_out(self, message: str, line: int = 1) -> None:
+    def leave_out(self, message: str) -> None:
         """Say what is not taken over."""
-        self.warnings.append(self.problem(line, message, "left-out"))
+        self.warnings.append(Problem(message, "left-out", self.file, 1, 1))  # of the whole file, so it shows no line
+
+    def all_warnings(self, others: Sequence[RecordWarning] = ()) -> tuple[Problem, ...]:
+        """The first warnings of single records, these `others` too, how many more there are, and all that sum up."""
+        found = [*self.of_records, *others]
+        shown = [self.problem(*each) for each in found[:MAX_PROBLEMS]]
+        if more := len(found) - len(shown):
+            message = f"{count_of(more, 'more warning')} of single records"
+            shown.append(self.problem(found[MAX_PROBLEMS].line, message, "too-many-problems"))
+        return (*shown, *self.warnings)
 
 
 @dataclass
@@ -111,7 +149,7 @@ class Transfer(ForeignFile):
         statements = len(self.entities) + len(self.relations)
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], LoadReport]:
-            warnings = list(self.warnings)
+            warnings = list[RecordWarning]()
             new, observed = self.plan_entities(plan, warnings)
             new += self.plan_relations(plan, warnings)
 
@@ -123,7 +161,7 @@ class Transfer(ForeignFile):
                     statements=statements,
                     nodes_created=nodes,
                     edges_created=len(stored.indexes),
-                    warnings=tuple(warnings),
+                    warnings=self.all_warnings(warnings),
                     namespace=writer.namespace.name,
                     revision=stored.revision,
                     load_id=stored.load,
@@ -134,7 +172,7 @@ class Transfer(ForeignFile):
         report = store_plan(writer, names, build, statements=statements, file=file)
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
-    def plan_entities(self, plan: EntityPlan, warnings: list[Problem]) -> tuple[int, frozenset[int]]:
+    def plan_entities(self, plan: EntityPlan, warnings: list[RecordWarning]) -> tuple[int, frozenset[int]]:
         """Plan the entities; returns the number of new ones, and the indexes of their observations."""
         kinds: dict[str, str] = {}
         indexes: set[int] = set()
@@ -143,11 +181,11 @@ class Transfer(ForeignFile):
             if entity.name not in kinds:
                 kinds[entity.name] = entity.entity_type
                 new += plan.add_entity(entity.name, entity.entity_type)
-            elif len(warnings) < MAX_PROBLEMS:
+            else:
                 kind = kinds[entity.name]
                 lost = f", and its type stays {kind!r}" if entity.entity_type != kind else ""
                 merged = f"an entity with name {entity.name} came before; their observations are put together{lost}"
-                warnings.append(self.problem(line, merged, "merged"))
+                warnings.append(RecordWarning(line, merged, "merged"))
             # A file may repeat an observation of an entity: the repetitions are numbered, and kept.
             repeats: Counter[str] = Counter()
             for text in entity.observations:
@@ -155,7 +193,7 @@ class Transfer(ForeignFile):
                 repeats[text] += 1
         return new, frozenset(indexes)
 
-    def plan_relations(self, plan: EntityPlan, warnings: list[Problem]) -> int:
+    def plan_relations(self, plan: EntityPlan, warnings: list[RecordWarning]) -> int:
         """Plan the relations; returns the number of new entities, which stand for the ends that are missing.
 
         The reference server has stored relations without looking at their ends.
@@ -164,9 +202,8 @@ class Transfer(ForeignFile):
         for line, relation in self.relations:
             for name in plan.missing((relation.source, relation.target)):
                 new += plan.add_entity(name, UNKNOWN)
-                if len(warnings) < MAX_PROBLEMS:
-                    led = f"no entity is named {name}; what leads there leads to an entity without observations"
-                    warnings.append(self.problem(line, led, "unknown-entity"))
+                led = f"no entity is named {name}; what leads there leads to an entity without observations"
+                warnings.append(RecordWarning(line, led, "unknown-entity"))
             plan.relate(relation)
         return new
 
@@ -175,6 +212,9 @@ def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: 
     """Read a file of the reference memory server into a namespace, in one transaction."""
     transfer = Transfer.read(path)
     if problems := parse_lines(transfer):
+        if other := recognize_format(transfer):
+            message = f'it looks like what --format {other} imports (in Python: import_memory(path, "{other}"))'
+            raise ScriptError([transfer.problem(1, message, "invalid-value")])
         raise ScriptError(cut_problems(problems))
     return transfer.store(Writer(namespace, provenance))
 
@@ -231,6 +271,22 @@ def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = 
         if count:
             transfer.leave_out(message)
     return transfer.store(Writer(namespace, provenance))
+
+
+def recognize_format(file: ForeignFile) -> str | None:
+    """The name of the format, other than that of the reference server, in which a file seems to be."""
+    value: Any = None
+    for text in ("\n".join(file.lines), next(filter(str.strip, file.lines), "")):
+        with suppress(ValueError):
+            value = parse_json(text)
+            break
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("results"), list) or {"id", "memory"} <= value.keys():
+        return "mem0"
+    return "langgraph-store" if {"namespace", "key", "value"} <= value.keys() else None
 
 
 def parse_lines(transfer: Transfer) -> list[Problem]:

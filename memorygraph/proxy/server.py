@@ -176,7 +176,10 @@ class RecordingProxy:
         given = headers.get(CONVERSATION_HEADER)
         if given is None:
             return self.conversation
-        name = unquote(given.strip(), errors="replace")
+        try:
+            name = unquote(given.strip(), errors="strict")
+        except UnicodeDecodeError:
+            raise ProxyRefusalError(400, f"{CONVERSATION_HEADER} is percent-encoded UTF-8, and this is not") from None
         if not name or len(name) > MAX_CONVERSATION_CHARACTERS or not name.isprintable():
             raise ProxyRefusalError(
                 400, f"{CONVERSATION_HEADER} is a name of 1 to {MAX_CONVERSATION_CHARACTERS} printable characters"

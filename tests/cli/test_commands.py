@@ -112,6 +112,17 @@ def test_the_example_loads_and_can_be_read_back() -> None:
     assert (row["e"]["verb"], row["e"]["weight"]) == ("programmed", 1.0)
 
 
+def test_a_file_whose_name_is_not_utf_8_is_loaded_and_its_name_shown_with_escapes(tmp_path: Path) -> None:
+    file = tmp_path / os.fsdecode(b"caf\xe9.ctx")
+    try:
+        file.write_text('Node(node_id="a", name="A", data="");')
+    except OSError:
+        pytest.skip("this system has no such names")
+    shown = str(tmp_path / "caf\\udce9.ctx")
+    assert document("load", str(file))["file"] == shown
+    assert document("revisions")[0]["file"] == shown
+
+
 def test_search_says_whose_an_observation_is_as_recall_does() -> None:
     memory = {"type": "entity", "name": "Ada Lovelace", "entityType": "person", "observations": ["likes tea"]}
     memorygraph("import", "--format", "server-memory", "-", stdin=json.dumps(memory))

@@ -187,3 +187,74 @@ def test_half_of_a_character_is_replaced(tmp_path: Path) -> None:
     cut = {"type": "user", "message": {"role": "user", "content": "cut \ud83d and whole \U0001f600"}}
     (tmp_path / "cut.jsonl").write_text(json.dumps(cut), "ascii")
     assert said(tmp_path / "cut.jsonl") == [{"role": "user", "content": "cut \ufffd and whole \U0001f600"}]
+
+
+@pytest.mark.parametrize(
+    ("queued", "kept"),
+    [
+        ({"commandMode": "prompt", "origin": {"kind": "human"}, "prompt": "never touch it"}, "never touch it"),
+        ({"commandMode": "prompt", "prompt": "never touch it"}, "never touch it"),  # as older agents write it
+        (
+            {
+                "commandMode": "prompt",
+                "prompt": [{"type": "text", "text": "like this"}, {"type": "image", "source": {}}],
+            },
+            "like this\n\n[image]",
+        ),
+        ({"commandMode": "task-notification", "prompt": "<task-notification>done</task-notification>"}, None),
+        ({"commandMode": "prompt", "origin": {"kind": "peer"}, "prompt": "from another session"}, None),
+        ({"commandMode": "prompt", "isMeta": True, "prompt": "go on"}, None),
+        ({"commandMode": "prompt", "prompt": {"text": 1}}, None),
+        ({"prompt": "from a coordinator"}, None),
+    ],
+)
+def test_what_the_user_types_while_the_agent_works_was_said_by_the_user(
+    tmp_path: Path, queued: dict[str, Any], kept: str | None
+) -> None:
+    use = {"type": "tool_use", "id": "t", "name": "Bash", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "ok"}
+    lines: list[dict[str, Any]] = [
+        {"type": "user", "message": {"content": "Clean up."}},
+        {"type": "assistant", "message": {"id": "m1", "content": [use]}},
+        {"type": "user", "message": {"content": [result]}},
+        {"type": "attachment", "attachment": {"type": "queued_command", **queued}},
+        {"type": "attachment", "attachment": {"type": "date_change", "prompt": "x", "commandMode": "prompt"}},
+        {"type": "assistant", "message": {"id": "m2", "content": [{"type": "text", "text": "Done."}]}},
+    ]
+    entries = [{**line, "uuid": str(n), "parentUuid": str(n - 1) if n else None} for n, line in enumerate(lines)]
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(map(json.dumps, entries)), "utf-8")
+    found = [(each["role"], each.get("content")) for each in said(path)]
+    typed = [("user", kept)] if kept else []
+    assert found == [("user", "Clean up."), ("assistant", None), ("tool", "ok"), *typed, ("assistant", "Done.")]
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        (
+            "<command-name>/review</command-name>\n<command-args>the retry logic of the mailer</command-args>",
+            "/review the retry logic of the mailer",
+        ),
+        (
+            "<command-message>note</command-message>\n<command-name>/note</command-name>\n"
+            "<command-args>a </command-args> b\nc</command-args>",
+            "/note a </command-args> b\nc",
+        ),
+        (
+            "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
+            "",
+        ),
+        ("<command-name>/clear</command-name>", ""),
+        ("<command-args>alone</command-args>", ""),
+        ("<local-command-stdout>a <command-args>b</command-args></local-command-stdout>", ""),
+        ("<task-notification>\n<status>completed</status>\n</task-notification>", ""),
+        ("[Request interrupted by user]", ""),
+        ("[Request interrupted by user for tool use]", ""),
+        ("[Request interrupted by user] is what it says", "[Request interrupted by user] is what it says"),
+    ],
+)
+def test_a_command_with_its_arguments_was_typed_and_what_the_agent_writes_was_not(
+    tmp_path: Path, text: str, typed: str
+) -> None:
+    assert said_by_user(tmp_path, text) == ([{"role": "user", "content": typed}] if typed else [])

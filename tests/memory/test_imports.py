@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.errors import MAX_PROBLEMS
+from memorygraph.graph.loads import LoadReport
 from memorygraph.integrations.langgraph import MemoryGraphStore
 from memorygraph.library import CYPHER
 from memorygraph.memory.imports import FORMATS
@@ -67,6 +69,16 @@ def test_the_items_of_a_store_are_those_of_our_store(graph: MemoryGraph) -> None
         item = store.get(tuple(given["namespace"]), given["key"])
         assert item is not None
         assert item.dict() == {name: value for name, value in given.items() if name != "score"}
+
+
+def test_an_item_with_an_empty_key_is_imported_as_a_store_takes_it(graph: MemoryGraph, tmp_path: Path) -> None:
+    store = MemoryGraphStore(graph)
+    store.put(("a",), "", {"n": 1})
+    [item] = store.search(("a",))
+    record = {**item.dict(), "namespace": ["b"], "value": {"n": 2}}
+    (tmp_path / "items.jsonl").write_text(json.dumps(record, default=str))
+    graph.import_memory(tmp_path / "items.jsonl", "langgraph-store")
+    assert [store.get((shelf,), "").value for shelf in "ab"] == [{"n": 1}, {"n": 2}]  # type: ignore[union-attr]
 
 
 T0 = "2026-01-01T00:00:00Z"
@@ -225,6 +237,12 @@ def test_notes_with_the_line_ends_of_windows_are_the_same_notes(graph: MemoryGra
         ("mem0", '{"id": "1", "memory": "tea"\n{"id": "2", "memory": "milk"}', (1, 28), "invalid-json"),
         ("mem0", '\n{"id": "1", "memory": "tea"}\n{"id": \n', (3, 8), "invalid-json"),
         ("mem0", '{"results": [{"id": "1"}]}', (1, 1), "invalid-value"),
+        (
+            "mem0",
+            '\n{"id": "1", "memory": "a", "created_at": "0001-01-01T00:00:00+14:00"}',
+            (1, 1),
+            "invalid-value",
+        ),
         ("mem0", '{"results": [{"id": "1", "memory": "a", "created_at": "soon"}]}', (1, 1), "invalid-value"),
         ("basic-memory", "---\ntitle: [a\n---\nText", (2, 10), "invalid-value"),
         ("basic-memory", "---\njust text\n---\nText", (2, 1), "invalid-value"),
@@ -246,6 +264,56 @@ def test_what_is_damaged_is_refused_with_its_place_and_changes_nothing(
     [problem] = refused.value.problems
     assert ((problem.line, problem.column), problem.code, problem.file) == (place, code, str(file))
     assert graph.ids("", 10) == []
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(
+    ("encoding", "place", "byte"),
+    [("latin-1", (3, 14), "0xE9"), ("utf-16-le", (1, 1), "0xFF"), ("utf-16-be", (1, 1), "0xFE")],
+)
+def test_a_file_that_is_not_utf_8_is_refused_with_the_place(
+    graph: MemoryGraph, tmp_path: Path, form: str, encoding: str, place: tuple[int, int], byte: str
+) -> None:
+    file = tmp_path / "note.md"
+    sign = "\ufeff" if encoding.startswith("utf-16") else ""
+    file.write_bytes(f'{sign}{{"type": "entity"}}\r\n\r\n{{"name": "caf\xe9"}}'.encode(encoding))
+    with pytest.raises(ScriptError) as refused:
+        graph.import_memory(tmp_path if form == "basic-memory" else file, form)
+    [problem] = refused.value.problems
+    assert ((problem.line, problem.column), problem.code, problem.file) == (place, "encoding", str(file))
+    assert problem.message == f"the byte {byte} is not UTF-8; save the file as UTF-8"
+
+
+@pytest.mark.parametrize("form", ["mem0", "langgraph-store"])
+def test_an_import_without_the_format_names_it(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    text = OF[form].read_text()
+    for given in (text, json.dumps(json.loads(text), indent=1) if form == "mem0" else f"[{text.splitlines()[0]}]"):
+        (tmp_path / "file.json").write_text(given)
+        with pytest.raises(ScriptError, match=f"--format {form}") as refused:
+            graph.import_memory(tmp_path / "file.json")
+        assert len(refused.value.problems) == 1
+
+
+def test_a_folder_that_is_imported_without_the_format_names_it(graph: MemoryGraph) -> None:
+    with pytest.raises(MemoryGraphError, match=r"is a folder; .* --format basic-memory"):
+        graph.import_memory(OF["basic-memory"])
+
+
+@pytest.mark.parametrize("form", ["server-memory", "langgraph-store", "basic-memory"])
+def test_a_path_that_is_not_utf_8_is_stored_with_escapes(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this system has no such names")
+    (folder / "a.md").write_text("Ada\n")
+    (folder / "a.jsonl").write_text('{"namespace": [], "key": "k", "value": {}}')
+    if form == "server-memory":
+        (folder / "a.jsonl").write_text('{"type": "entity", "name": "Ada", "entityType": "", "observations": []}')
+    path = folder if form == "basic-memory" else folder / "a.jsonl"
+    report = graph.import_memory(path, form)
+    assert report.revision == 1
+    assert [load.file for load in graph.revisions(1)] == [str(path).replace("\udce9", "\\udce9")]
 
 
 @pytest.mark.parametrize("form", ["server-memory", "mem0", "langgraph-store"])
@@ -272,12 +340,45 @@ def test_a_list_of_problems_that_is_cut_says_that_there_are_more(graph: MemoryGr
     assert len(refused.value.problems) == MAX_PROBLEMS + 1
 
 
+def warned(report: LoadReport) -> list[tuple[int, str]]:
+    return [(warning.line, warning.message) for warning in report.warnings]
+
+
+def test_of_warnings_of_records_the_first_are_said_and_the_rest_is_counted_and_what_sums_up_is_never_cut(
+    graph: MemoryGraph, tmp_path: Path
+) -> None:
+    file, more = tmp_path / "items.jsonl", (2 * MAX_PROBLEMS + 2, "3 more warnings of single records")
+    for value in (1, 2):
+        records = [
+            {"namespace": ["u"], "key": f"k{number}", "value": {"v": value}, "updated_at": T0, "score": 0.5}
+            for number in range(MAX_PROBLEMS + 3)
+            for _ in range(2)
+        ]
+        file.write_text("\n".join(map(json.dumps, records)))
+        report = graph.import_memory(file, "langgraph-store")
+        said = warned(report)
+        assert said[:2] == [(2, "record 2 replaces one before it"), (4, "record 4 replaces one before it")]
+        assert said[MAX_PROBLEMS:][:2] == [more, (1, "these fields were left out: score")]
+        assert report.warnings[MAX_PROBLEMS].code == "too-many-problems"
+    assert [message.partition(";")[0] for _, message in said[MAX_PROBLEMS + 2 :]] == ["left out: 103 records"]
+
+
+def test_of_warnings_of_entities_the_first_are_said_and_the_rest_is_counted(graph: MemoryGraph, tmp_path: Path) -> None:
+    entity = {"type": "entity", "name": "Ada", "entityType": "person", "observations": []}
+    relations = [{"type": "relation", "from": "Ada", "to": f"e{number}", "relationType": "to"} for number in range(70)]
+    file = tmp_path / "memory.jsonl"
+    file.write_text("\n".join(map(json.dumps, [*[entity] * 42, *relations])))
+    said = warned(graph.import_memory(file))
+    assert len(said) == MAX_PROBLEMS + 1
+    assert said[-1] == (42 + MAX_PROBLEMS - 40, "11 more warnings of single records")
+
+
 def test_what_has_no_form_here_is_named(graph: MemoryGraph, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(
         json.dumps({"results": [{"id": "1", "memory": "tea"}], "relations": [{"source": "a", "target": "b"}]})
     )
     report = graph.import_memory(tmp_path / "m.json", "mem0")
-    assert [(w.code, "1 relations" in w.message) for w in report.warnings] == [("left-out", True)]
+    assert [(w.code, "1 relation of" in w.message) for w in report.warnings] == [("left-out", True)]
     (tmp_path / "m.json").write_text(json.dumps({"results": [{"id": "1", "memory": "tea"}], "relations": 5}))
     assert graph.import_memory(tmp_path / "m.json", "mem0").warnings == ()
     twice = [{"namespace": [], "key": "k", "value": {"n": n}, "score": 0.5} for n in (1, 2)]
@@ -339,6 +440,29 @@ def test_a_graph_of_graphiti_is_adopted_and_stays(graph: MemoryGraph, group: str
     assert "green tea" in graph.recall("who likes green tea?").hits[0].content
     assert graph.adopt_memory("graphiti", [group]).revision == 0
     assert graph.query(whole) == before
+
+
+def test_a_fact_is_a_relation_from_its_beginning_to_its_end(graph: MemoryGraph, group: str) -> None:
+    # Graphiti writes expired_at as soon as an end is known.
+    graph.query(
+        """UNWIND ['UNTIL_LATER', 'FROM_LATER', 'UNTIL_YESTERDAY', 'REPLACED', 'UNTIL_LATER_SOMEWHERE'] AS verb
+        MATCH (ada:Entity {group_id: $namespace, name: 'Ada'}), (other:Entity {group_id: $namespace, name: 'Babbage'})
+        CREATE (ada)-[fact:RELATES_TO {uuid: verb, group_id: $namespace, name: verb, fact: verb}]->(other)
+        SET fact += CASE verb
+            WHEN 'UNTIL_LATER' THEN {invalid_at: datetime() + duration('P2D'), expired_at: datetime()}
+            WHEN 'FROM_LATER' THEN {valid_at: datetime() + duration('P2D')}
+            WHEN 'UNTIL_YESTERDAY' THEN {invalid_at: datetime() - duration('P1D'), expired_at: datetime()}
+            WHEN 'REPLACED' THEN {expired_at: datetime()}
+            ELSE {invalid_at: localdatetime() + duration('P2D'), valid_at: localdatetime() - duration('P2D')} END""",
+        write=True,
+    )
+    report = graph.adopt_memory("graphiti", [group])
+    verbs = {each.relation_type for each in graph.entities.read_graph().relations}
+    assert verbs == {"WORKS_WITH", "ADMIRES", "UNTIL_LATER", "UNTIL_LATER_SOMEWHERE"}
+    assert [warning.message for warning in report.warnings][1:] == [
+        "observations, and no relations: 3 facts that held",
+        "observations, and no relations yet: 1 fact that will hold",
+    ]
 
 
 def test_entities_without_a_name_are_left_out(graph: MemoryGraph, group: str) -> None:

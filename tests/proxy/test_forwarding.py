@@ -329,6 +329,7 @@ def test_a_hundred_requests_at_a_time_pass(proxies: Proxies, graph: MemoryGraph)
         ("GET /v1/models HTTP/1.1\r\nhost: {host}\r\norigin: https://elsewhere.example\r\n\r\n", b"403"),
         ("GET /v1/models HTTP/1.1\r\nhost: {host}\r\norigin: null\r\n\r\n", b"403"),
         ("GET /v1/models HTTP/1.1\r\nhost: {host}\r\nX-Memorygraph-Conversation: %0A\r\n\r\n", b"400"),
+        ("GET /v1/models HTTP/1.1\r\nhost: {host}\r\nX-Memorygraph-Conversation: caf%e9\r\n\r\n", b"400"),
     ],
 )
 def test_what_the_proxy_refuses_reaches_no_endpoint(proxies: Proxies, request_head: str, status: bytes) -> None:
