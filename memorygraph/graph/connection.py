@@ -282,14 +282,11 @@ class Connection:
         """
 
         def read_once() -> list[dict[str, Any]]:
-            with self._session(neo4j.READ_ACCESS) as session:
-                # Connect first: part of the answer arrives while the query is sent.
-                connect(session, neo4j.READ_ACCESS)
-                with bound_answer(session, seconds + ANSWER_SECONDS):
-                    with checking_values():
-                        # A transaction of its own, whose end takes no round trip.
-                        result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
-                    return list(_rows(result))
+            with self._reading(seconds) as session:
+                with checking_values():
+                    # A transaction of its own, whose end takes no round trip.
+                    result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
+                return list(_rows(result))
 
         return self._retry(read_once, patience=min(RETRY_SECONDS, seconds), repeatable=repeatable)
 
@@ -438,6 +435,15 @@ class Connection:
             return result
 
     @contextmanager
+    def _reading(self, seconds: float) -> Iterator[neo4j.Session]:
+        """Open a session for one query of at most this many seconds that only reads."""
+        with self._session(neo4j.READ_ACCESS) as session:
+            # Connect first: part of the answer arrives while the query is sent.
+            connect(session, neo4j.READ_ACCESS)
+            with close_when_stopped(session), bound_answer(session, seconds + ANSWER_SECONDS):
+                yield session
+
+    @contextmanager
     def _transaction(self, access: str, seconds: float) -> Iterator[neo4j.Transaction]:
         """Begin a transaction of at most this many seconds, without a round trip of its own."""
         with self._session(access) as session:
@@ -465,13 +471,11 @@ class Connection:
         """Return what a query would do, without running it: its type, and its operators with their details."""
 
         def explain() -> neo4j.ResultSummary:
-            with self._session(neo4j.READ_ACCESS) as session:
-                connect(session, neo4j.READ_ACCESS)
-                with bound_answer(session, READ_SECONDS + ANSWER_SECONDS):
-                    with checking_values():
-                        explained = neo4j.Query(_EXPLAIN + query.text, timeout=READ_SECONDS)
-                        result = session.run(explained, dict(query.parameters))
-                    return result.consume()
+            with self._reading(READ_SECONDS) as session:
+                with checking_values():
+                    explained = neo4j.Query(_EXPLAIN + query.text, timeout=READ_SECONDS)
+                    result = session.run(explained, dict(query.parameters))
+                return result.consume()
 
         try:
             summary = self._retry(explain, patience=RETRY_SECONDS, repeatable=False)

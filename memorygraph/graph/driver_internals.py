@@ -75,12 +75,12 @@ def bound_answer(connected: neo4j.Session | neo4j.Transaction, seconds: float) -
 
 
 @contextmanager
-def close_when_stopped(transaction: neo4j.Transaction) -> Iterator[None]:
-    """Close the connection at once when the user stops the program; a rollback would wait for what still runs there."""
+def close_when_stopped(connected: neo4j.Session | neo4j.Transaction) -> Iterator[None]:
+    """Close the connection at once when the user stops the program; its end would wait for what still runs there."""
     try:
         yield
     except KeyboardInterrupt:
-        kill = getattr(getattr(transaction, "_connection", None), "kill", None)
+        kill = getattr(getattr(connected, "_connection", None), "kill", None)
         if kill is not None:
             kill()
         raise

@@ -117,6 +117,35 @@ def test_a_query_ends_in_the_server_with_the_client_that_asked(
             process.kill()
 
 
+STOPPED = """
+import signal
+import sys
+
+from memorygraph import MemoryGraph
+from memorygraph.query import Query
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with MemoryGraph.connect() as graph:
+    graph.connection.read(Query(sys.argv[1], {"namespace": sys.argv[2]}), seconds=600.0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("environment")
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_ctrl_c_does_not_wait_for_the_query_of_a_read(dense: MemoryGraph, connection: Connection) -> None:
+    command = [sys.executable, "-c", STOPPED, HOPS, dense.namespace]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            await_state(connection, running=True)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=PATIENCE_S)
+            assert told.splitlines()[-1] == "KeyboardInterrupt"
+            await_state(connection, running=False)
+        finally:
+            process.kill()
+
+
 def test_no_tool_of_the_memory_server_takes_cypher() -> None:
     shown = {name: tool.described.model_dump_json().lower() for name, tool in choose_tools().items()}
     assert "recall" in shown
