@@ -41,6 +41,7 @@ from memorygraph.graph.driver_internals import (
     bound_connections,
     close_when_stopped,
     connect,
+    hang_up_when_unwanted,
     pipeline_begin,
 )
 from memorygraph.hosts import is_local_only
@@ -346,7 +347,11 @@ class Connection:
         `typed` leaves the values as the driver has them: points and durations stay what they are. It is not retried
         when the connection breaks: some of its rows were already yielded.
         """
-        with translating_errors(self._find_stop), self._transaction(neo4j.READ_ACCESS, seconds) as transaction:
+        with (
+            translating_errors(self._find_stop),
+            self._transaction(neo4j.READ_ACCESS, seconds) as transaction,
+            hang_up_when_unwanted(transaction),
+        ):
             yield from Transaction(transaction).rows(query, typed=typed)
 
     def write(
@@ -417,9 +422,11 @@ class Connection:
         raise AssertionError("the attempts have no end")
 
     def _run_once(self, work: Callable[[Transaction], Result], access: str, seconds: float) -> Result:
+        require_wanted()
         with self._transaction(access, seconds) as transaction:
             try:
-                result = work(Transaction(transaction))
+                with hang_up_when_unwanted(transaction):  # not during the commit: what was sent may be stored
+                    result = work(Transaction(transaction))
             except Abandon as abandoned:
                 transaction.rollback()
                 return cast(Result, abandoned.value)
@@ -437,10 +444,12 @@ class Connection:
     @contextmanager
     def _reading(self, seconds: float) -> Iterator[neo4j.Session]:
         """Open a session for one query of at most this many seconds that only reads."""
+        require_wanted()  # also where a server that is gone is asked again
         with self._session(neo4j.READ_ACCESS) as session:
             # Connect first: part of the answer arrives while the query is sent.
             connect(session, neo4j.READ_ACCESS)
-            with close_when_stopped(session), bound_answer(session, seconds + ANSWER_SECONDS):
+            bound = bound_answer(session, seconds + ANSWER_SECONDS)
+            with close_when_stopped(session), hang_up_when_unwanted(session), bound:
                 yield session
 
     @contextmanager
