@@ -19,7 +19,7 @@ from typing import Any, Self
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import ConnectionError, Problem
 from memorygraph.graph.connection import Driver
-from memorygraph.limits import RunBudget
+from memorygraph.limits import RunBudget, begin_apart
 
 PAGE_ROWS = 999  # with the one that is read ahead, as many as the driver asks for at once
 MAX_THREADS = 32
@@ -180,5 +180,6 @@ class AsyncMemoryGraph(Offloaded):
         try:
             await asyncio.gather(*map(self._run, left), return_exceptions=True)
         finally:
-            await self._run(self._target.close)
+            # Not in a thread of the client's own: all may wait for what this ends.
+            await asyncio.wrap_future(begin_apart(self._target.close))
             self._executor.shutdown(wait=False)

@@ -399,6 +399,39 @@ def test_a_client_of_asyncio_that_is_closed_says_so() -> None:
     asyncio.run(ask())
 
 
+def test_a_client_of_asyncio_can_be_closed_twice_and_keeps_the_error_of_the_block() -> None:
+    async def close() -> None:
+        client = AsyncMemoryGraph(Rolling())
+        async with client:
+            pass
+        async with client:
+            raise NotFoundError("an error of the block")
+
+    with pytest.raises(NotFoundError, match="of the block"):
+        asyncio.run(close())
+
+
+def test_a_client_is_closed_at_once_while_all_its_threads_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Held(HeldUp):
+        def stored(self) -> None:
+            self.waits.set()
+            assert self.goes_on.wait(30)
+
+        def close(self) -> None:
+            self.goes_on.set()
+
+    graph = Held()
+    monkeypatch.setattr("memorygraph.aio.MAX_THREADS", 1)
+
+    async def read() -> None:
+        async with AsyncMemoryGraph(graph) as client:
+            waiting = asyncio.ensure_future(cast(Any, client).stored())
+            await asyncio.to_thread(graph.waits.wait, 30)
+        await waiting
+
+    asyncio.run(read())
+
+
 def test_a_client_is_closed_at_once_while_a_page_of_a_stream_is_read() -> None:
     class Closing(HeldUp):
         def close(self) -> None:
