@@ -347,12 +347,16 @@ class Connection:
         `typed` leaves the values as the driver has them: points and durations stay what they are. It is not retried
         when the connection breaks: some of its rows were already yielded.
         """
-        with (
-            translating_errors(self._find_stop),
-            self._transaction(neo4j.READ_ACCESS, seconds) as transaction,
-            hang_up_when_unwanted(transaction),
-        ):
-            yield from Transaction(transaction).rows(query, typed=typed)
+        try:
+            with (
+                translating_errors(self._find_stop),
+                self._transaction(neo4j.READ_ACCESS, seconds) as transaction,
+                hang_up_when_unwanted(transaction),
+            ):
+                yield from Transaction(transaction).rows(query, typed=typed)
+        except ConnectionError:
+            self._session(neo4j.READ_ACCESS).close()  # where the connection was closed meanwhile, that is what to say
+            raise
 
     def write(
         self, work: Callable[[Transaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True

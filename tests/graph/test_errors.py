@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
+import neo4j
 import pytest
 from neo4j import exceptions
 
@@ -69,6 +70,18 @@ def test_connections_that_are_all_taken_are_said_with_what_frees_them(server: Ad
                 read(Query("RETURN 1 AS one"))
         rows.close()
         assert connection.read(Query("RETURN 1 AS one")) == [{"one": 1}]
+
+
+@pytest.mark.parametrize("is_lent", [False, True])
+def test_a_stream_that_is_read_on_after_its_connection_was_closed_says_so(server: Address, *, is_lent: bool) -> None:
+    uri, auth = server
+    with neo4j.GraphDatabase.driver(uri, auth=auth) as driver:
+        connection = Connection(driver) if is_lent else Connection(uri, auth)
+        rows = connection.stream(Query("UNWIND range(1, 5000) AS n RETURN n"))
+        next(rows)
+        (driver if is_lent else connection).close()
+        with pytest.raises(ConnectionError, match="the connection to Neo4j is closed"):
+            list(rows)
 
 
 def test_a_database_that_is_not_there_is_said_with_what_to_check(connection: Connection) -> None:
