@@ -89,6 +89,11 @@ _TOO_BUSY = (
     "Neo4j did not answer in time, and not when it was asked again either: its machine has too much to do, or it has "
     "just been started. A moment later it may answer"
 )
+_TWO_MODES = "multiple conflicting values for execution mode"  # one is our EXPLAIN
+_PROFILED = (
+    "refused: a query that only reads has its plan looked at first, and a PROFILE does not go with that: leave it out. "
+    "What it measures is shown by Neo4j Browser"
+)
 _PLANNER_FAILURES = ("Neo.DatabaseError.Statement.", "Neo.DatabaseError.General.UnknownError")
 
 
@@ -496,6 +501,8 @@ class Connection:
             cause = error.__cause__
             if isinstance(cause, exceptions.CypherSyntaxError):
                 raise QueryError(f"the Cypher is wrong ({_place_of_query(cause.message or '')})") from cause
+            if _TWO_MODES in str(cause):
+                raise QueryError(_PROFILED) from cause
             if code_of(cause).startswith(_PLANNER_FAILURES):  # NEXT before a UNION in a subquery, for one
                 raise QueryError(f"Neo4j fails to plan this query ({cause})") from cause
             raise

@@ -471,3 +471,9 @@ def test_a_query_that_reads_a_file_is_refused_for_that_whatever_else_it_calls(gr
     cypher = "LOAD CSV FROM 'file:///x' AS line CALL db.clearQueryCaches() YIELD value RETURN value"
     with pytest.raises(QueryError, match="LOAD CSV reads files"):
         graph.query(cypher)
+
+
+@pytest.mark.parametrize("begin", ["PROFILE", "CYPHER 25 PROFILE", "EXPLAIN PROFILE"])
+def test_a_query_that_only_reads_is_not_profiled_and_says_so(graph: MemoryGraph, begin: str) -> None:
+    with pytest.raises(QueryError, match=r"^refused: .*PROFILE.*leave it out"):
+        graph.query(f"{begin} RETURN 1 AS one")
