@@ -23,6 +23,8 @@ from urllib.parse import urlsplit
 
 import neo4j
 from neo4j import exceptions, graph
+from neo4j.spatial import Point
+from neo4j.time import Duration
 
 from memorygraph.errors import ConnectionError, MemoryGraphError, QueryError, printable
 from memorygraph.graph.driver_errors import (
@@ -349,7 +351,7 @@ class Connection:
     ) -> Generator[dict[str, Any], None, None]:
         """Yield the rows of a query that only reads as they arrive, holding no more than a page of them in memory.
 
-        `typed` leaves the values as the driver has them: points and durations stay what they are. It is not retried
+        `typed` leaves the values as the driver has them: nodes and relationships stay what they are. It is not retried
         when the connection breaks: some of its rows were already yielded.
         """
         try:
@@ -528,8 +530,10 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value of the driver to JSON; nodes and relationships become their properties."""
+    """Convert a value of the driver: nodes and relationships become their properties; times and points stay."""
     if isinstance(value, (list, tuple)):
+        if isinstance(value, (Duration, Point)):  # which are tuples
+            return value
         return [item if type(item) in _SCALARS else _plain(item) for item in value]
     if isinstance(value, dict):
         return {key: item if type(item) in _SCALARS else _plain(item) for key, item in value.items()}

@@ -15,6 +15,8 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from neo4j.spatial import CartesianPoint
+from neo4j.time import Duration
 
 from memorygraph import AsyncMemoryGraph, ConnectionError, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
@@ -477,3 +479,11 @@ def test_a_query_that_reads_a_file_is_refused_for_that_whatever_else_it_calls(gr
 def test_a_query_that_only_reads_is_not_profiled_and_says_so(graph: MemoryGraph, begin: str) -> None:
     with pytest.raises(QueryError, match=r"^refused: .*PROFILE.*leave it out"):
         graph.query(f"{begin} RETURN 1 AS one")
+
+
+def test_durations_and_points_of_a_row_stay_what_they_are_and_can_be_given_back(graph: MemoryGraph) -> None:
+    values = "duration({days: 1, hours: 2}) AS d, point({x: 1, y: 2}) AS p, [duration({days: 1})] AS l"
+    for row in (graph.query(f"RETURN {values}")[0], *graph.stream(f"RETURN {values}")):
+        assert (row["d"], row["p"], row["l"]) == (Duration(days=1, hours=2), CartesianPoint((1, 2)), [Duration(days=1)])
+        given_back = graph.query("RETURN $d.hours AS hours, $p.x AS x, $l[0].days AS days", row)
+        assert given_back == [{"hours": 2, "x": 1.0, "days": 1}]
