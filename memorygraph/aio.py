@@ -19,7 +19,7 @@ from typing import Any, Self
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import ConnectionError, Problem
 from memorygraph.graph.connection import Driver
-from memorygraph.limits import RunBudget
+from memorygraph.limits import RunBudget, begin_apart
 
 PAGE_ROWS = 999  # with the one that is read ahead, as many as the driver asks for at once
 MAX_THREADS = 32
@@ -84,9 +84,11 @@ class Offloaded:
         return wraps(attribute)(partial(self._run, attribute)) if callable(attribute) else attribute
 
     async def _run(self, method: Callable[..., Any], /, *args: Any, **options: Any) -> Any:
+        return await self._call(RunBudget(), partial(method, *args, **options))
+
+    async def _call(self, budget: RunBudget, work: Callable[[], Any]) -> Any:
         # The caller's context variables count in the thread too, as with asyncio.to_thread.
-        budget = RunBudget()
-        call = partial(copy_context().run, budget.call, partial(method, *args, **options))
+        call = partial(copy_context().run, budget.call, work)
         try:
             return await self._submit(call)
         except asyncio.CancelledError:
@@ -103,12 +105,12 @@ class Offloaded:
         self, method: Callable[..., Generator[Any, None, None]], /, *args: Any, **options: Any
     ) -> AsyncIterator[Any]:
         """Fetch each page of what a generator gives in a thread; where the reader ends, the rest is given up."""
-        stream = _Stream(method(*args, **options))
+        stream, budget = _Stream(method(*args, **options)), RunBudget()
         self._streams.add(stream)
         try:
             is_last = False
             while not is_last:
-                page, is_last = await self._run(stream.read_page)
+                page, is_last = await self._call(budget, stream.read_page)
                 for value in page:
                     yield value
         except asyncio.CancelledError:
@@ -126,10 +128,11 @@ class Offloaded:
 class AsyncMemoryGraph(Offloaded):
     """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same.
 
-    Only what `stream` gives is read with `async for`, without an `await`. A call that is cancelled may still be
-    stored: a commit that was sent cannot be taken back; a run ends before its next step. At most MAX_THREADS calls
-    run at a time, in threads of the client's own, so that they never wait for other work of the program. Once the
-    client is closed, a call, and a stream that was not read to its end, is a `ConnectionError`.
+    Only what `stream` gives is read with `async for`, without an `await`. A query of a call that is cancelled ends at
+    once. What the call writes may still be stored, as a commit that was sent cannot be taken back; a run ends before
+    its next step. At most MAX_THREADS calls run at a time, in threads of the client's own, so that they never wait for
+    other work of the program. Once the client is closed, a call, and a stream that was not read to its end, is a
+    `ConnectionError`.
 
     Example::
 
@@ -177,5 +180,6 @@ class AsyncMemoryGraph(Offloaded):
         try:
             await asyncio.gather(*map(self._run, left), return_exceptions=True)
         finally:
-            await self._run(self._target.close)
+            # Not in a thread of the client's own: all may wait for what this ends.
+            await asyncio.wrap_future(begin_apart(self._target.close))
             self._executor.shutdown(wait=False)

@@ -689,6 +689,8 @@ class MemoryGraph:
         Without `write` the query can only read: it is refused if it writes, loads files, or calls a procedure or a
         function that is not known to be harmless. Cypher sees all namespaces: filter by `$namespace`. A query that
         reads ends after 30 seconds, and `stream` may take longer; one that writes ends after an hour.
+        Dates, times, durations and points are values of Neo4j's driver, and can be given back as parameters; of nodes
+        and relationships there are their properties.
 
         Raises:
             QueryError: the query is wrong or refused.

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for_futures
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from threading import Thread
+from threading import RLock, Thread
 from typing import Any, TypeVar
 
 from memorygraph.errors import MemoryGraphError
@@ -82,6 +82,8 @@ class RunBudget:
         self._next_look: float = min(WORK_PER_LOOK, limits.max_work)
         self._max_bytes = limits.max_bytes
         self.cancelled: str | None = None
+        self._ends: list[Callable[[], object]] = []
+        self._ends_lock = RLock()  # a handler of a signal may cancel what its own thread has just begun
 
     @contextmanager
     def active(self) -> Iterator[None]:
@@ -98,8 +100,27 @@ class RunBudget:
             return work()
 
     def cancel(self, reason: str) -> None:
-        """End what counts here, at its next step; from any thread."""
+        """End what counts here, at its next step, and what it waits for at once; from any thread."""
         self.cancelled = self.cancelled or reason
+        with self._ends_lock:
+            for end in self._ends:
+                end()
+
+    @contextmanager
+    def calling_when_cancelled(self, end: Callable[[], object]) -> Iterator[None]:
+        """Have `end` called when this is cancelled during the block, which then fails as Cancelled."""
+        with self._ends_lock:
+            self._ends.append(end)
+        try:
+            self.require_wanted()
+            yield
+        except Exception as error:
+            if self.cancelled is not None and not isinstance(error, Cancelled):
+                raise Cancelled(self.cancelled) from error
+            raise
+        finally:
+            with self._ends_lock:
+                self._ends.remove(end)
 
     def spend(self, work: int = 1, size: int = 0) -> None:
         """Count work, and bytes that are kept. Threads may lose a count to each other, which does no harm."""
@@ -108,11 +129,15 @@ class RunBudget:
         if self.work > self._next_look or self.bytes > self._max_bytes:
             self._look()
 
+    def require_wanted(self) -> None:
+        """Raise Cancelled, if this was cancelled."""
+        if self.cancelled is not None:
+            raise Cancelled(self.cancelled)
+
     def require_running(self) -> None:
         """Raise Cancelled or LimitExceeded, if the run is to end."""
         for budget in self._chain():
-            if budget.cancelled is not None:
-                raise Cancelled(budget.cancelled)
+            budget.require_wanted()
             if time.monotonic() > budget.deadline:
                 seconds = f"{budget.limits.max_seconds:g} seconds"
                 raise LimitExceeded(
@@ -192,10 +217,23 @@ def require_running() -> None:
 
 def require_wanted() -> None:
     """Raise Cancelled, if whoever asked for what runs here has given it up."""
+    for budget in _budgets_around():
+        budget.require_wanted()
+
+
+@contextmanager
+def ending_when_unwanted(end: Callable[[], object]) -> Iterator[None]:
+    """Have `end` called, from any thread, when whoever asked for the block gives it up; then the block is Cancelled."""
+    with ExitStack() as budgets:
+        for budget in _budgets_around():
+            budgets.enter_context(budget.calling_when_cancelled(end))
+        yield
+
+
+def _budgets_around() -> Iterator[RunBudget]:
     budget = _active.get()
     while budget is not None:
-        if budget.cancelled is not None:
-            raise Cancelled(budget.cancelled)
+        yield budget
         budget = budget.around
 
 

@@ -87,7 +87,8 @@ def query_command(
 ) -> None:
     """Run Cypher and show its rows as they come; it can only read, unless --write is given.
 
-    $namespace is always set. A value of -p is read as JSON where it is JSON, and as text otherwise.
+    $namespace is always set. A value of -p is read as JSON where it is JSON, and as text otherwise. Dates, times and
+    durations are shown as their ISO 8601 text, a point as an object with its srid and its coordinates.
     """
     if write and seconds is not None:
         raise click.UsageError("--seconds is for reading, and does not go with --write")
@@ -95,9 +96,11 @@ def query_command(
     if write:
         run_writing_query(settings, cypher, values)
         return
+    from memorygraph.graph.typed_json import show_row
+
     limit = {} if seconds is None else {"seconds": seconds}
     with settings.connect() as graph:
-        rows = graph.stream(cypher, values, **limit)
+        rows = map(show_row, graph.stream(cypher, values, **limit))
         if output.wants_json():
             output.print_json_list(rows)
         else:
@@ -106,13 +109,15 @@ def query_command(
 
 def run_writing_query(settings: Settings, cypher: str, values: dict[str, Any]) -> None:
     """Run Cypher that may change the graph, and show its rows; stopped by Ctrl-C, say whether it has run."""
+    from memorygraph.graph.typed_json import show_row
+
     rows: list[dict[str, Any]] | None = None
 
     def explain(_: KeyboardInterrupt) -> str:
         return STORED_STAYS if rows is None else "the query has run, and what it wrote is stored"
 
     with explaining_stop(explain), settings.connect() as graph:
-        rows = graph.query(cypher, values, write=True)
+        rows = [show_row(row) for row in graph.query(cypher, values, write=True)]
         if output.wants_json():
             output.print_json(rows)
         else:

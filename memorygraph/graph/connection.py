@@ -23,6 +23,8 @@ from urllib.parse import urlsplit
 
 import neo4j
 from neo4j import exceptions, graph
+from neo4j.spatial import Point
+from neo4j.time import Duration
 
 from memorygraph.errors import ConnectionError, MemoryGraphError, QueryError, printable
 from memorygraph.graph.driver_errors import (
@@ -41,6 +43,7 @@ from memorygraph.graph.driver_internals import (
     bound_connections,
     close_when_stopped,
     connect,
+    hang_up_when_unwanted,
     pipeline_begin,
 )
 from memorygraph.hosts import is_local_only
@@ -87,6 +90,11 @@ _CLOSED = (
 _TOO_BUSY = (
     "Neo4j did not answer in time, and not when it was asked again either: its machine has too much to do, or it has "
     "just been started. A moment later it may answer"
+)
+_TWO_MODES = "multiple conflicting values for execution mode"  # one is our EXPLAIN
+_PROFILED = (
+    "refused: a query that only reads has its plan looked at first, and a PROFILE does not go with that: leave it out. "
+    "What it measures is shown by Neo4j Browser"
 )
 _PLANNER_FAILURES = ("Neo.DatabaseError.Statement.", "Neo.DatabaseError.General.UnknownError")
 
@@ -282,14 +290,11 @@ class Connection:
         """
 
         def read_once() -> list[dict[str, Any]]:
-            with self._session(neo4j.READ_ACCESS) as session:
-                # Connect first: part of the answer arrives while the query is sent.
-                connect(session, neo4j.READ_ACCESS)
-                with bound_answer(session, seconds + ANSWER_SECONDS):
-                    with checking_values():
-                        # A transaction of its own, whose end takes no round trip.
-                        result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
-                    return list(_rows(result))
+            with self._reading(seconds) as session:
+                with checking_values():
+                    # A transaction of its own, whose end takes no round trip.
+                    result = session.run(neo4j.Query(query.text, timeout=seconds), dict(query.parameters))
+                return list(_rows(result))
 
         return self._retry(read_once, patience=min(RETRY_SECONDS, seconds), repeatable=repeatable)
 
@@ -346,11 +351,19 @@ class Connection:
     ) -> Generator[dict[str, Any], None, None]:
         """Yield the rows of a query that only reads as they arrive, holding no more than a page of them in memory.
 
-        `typed` leaves the values as the driver has them: points and durations stay what they are. It is not retried
+        `typed` leaves the values as the driver has them: nodes and relationships stay what they are. It is not retried
         when the connection breaks: some of its rows were already yielded.
         """
-        with translating_errors(self._find_stop), self._transaction(neo4j.READ_ACCESS, seconds) as transaction:
-            yield from Transaction(transaction).rows(query, typed=typed)
+        try:
+            with (
+                translating_errors(self._find_stop),
+                self._transaction(neo4j.READ_ACCESS, seconds) as transaction,
+                hang_up_when_unwanted(transaction),
+            ):
+                yield from Transaction(transaction).rows(query, typed=typed)
+        except ConnectionError:
+            self._session(neo4j.READ_ACCESS).close()  # where the connection was closed meanwhile, that is what to say
+            raise
 
     def write(
         self, work: Callable[[Transaction], Result], *, seconds: float = WRITE_SECONDS, repeatable: bool = True
@@ -420,9 +433,11 @@ class Connection:
         raise AssertionError("the attempts have no end")
 
     def _run_once(self, work: Callable[[Transaction], Result], access: str, seconds: float) -> Result:
+        require_wanted()
         with self._transaction(access, seconds) as transaction:
             try:
-                result = work(Transaction(transaction))
+                with hang_up_when_unwanted(transaction):  # not during the commit: what was sent may be stored
+                    result = work(Transaction(transaction))
             except Abandon as abandoned:
                 transaction.rollback()
                 return cast(Result, abandoned.value)
@@ -436,6 +451,17 @@ class Connection:
                 # It may stand in Neo4j's log all the same, as on a full disk, and then recovery brings it back.
                 raise exceptions.IncompleteCommit(str(error)) from error
             return result
+
+    @contextmanager
+    def _reading(self, seconds: float) -> Iterator[neo4j.Session]:
+        """Open a session for one query of at most this many seconds that only reads."""
+        require_wanted()  # also where a server that is gone is asked again
+        with self._session(neo4j.READ_ACCESS) as session:
+            # Connect first: part of the answer arrives while the query is sent.
+            connect(session, neo4j.READ_ACCESS)
+            bound = bound_answer(session, seconds + ANSWER_SECONDS)
+            with close_when_stopped(session), hang_up_when_unwanted(session), bound:
+                yield session
 
     @contextmanager
     def _transaction(self, access: str, seconds: float) -> Iterator[neo4j.Transaction]:
@@ -465,13 +491,11 @@ class Connection:
         """Return what a query would do, without running it: its type, and its operators with their details."""
 
         def explain() -> neo4j.ResultSummary:
-            with self._session(neo4j.READ_ACCESS) as session:
-                connect(session, neo4j.READ_ACCESS)
-                with bound_answer(session, READ_SECONDS + ANSWER_SECONDS):
-                    with checking_values():
-                        explained = neo4j.Query(_EXPLAIN + query.text, timeout=READ_SECONDS)
-                        result = session.run(explained, dict(query.parameters))
-                    return result.consume()
+            with self._reading(READ_SECONDS) as session:
+                with checking_values():
+                    explained = neo4j.Query(_EXPLAIN + query.text, timeout=READ_SECONDS)
+                    result = session.run(explained, dict(query.parameters))
+                return result.consume()
 
         try:
             summary = self._retry(explain, patience=RETRY_SECONDS, repeatable=False)
@@ -479,6 +503,8 @@ class Connection:
             cause = error.__cause__
             if isinstance(cause, exceptions.CypherSyntaxError):
                 raise QueryError(f"the Cypher is wrong ({_place_of_query(cause.message or '')})") from cause
+            if _TWO_MODES in str(cause):
+                raise QueryError(_PROFILED) from cause
             if code_of(cause).startswith(_PLANNER_FAILURES):  # NEXT before a UNION in a subquery, for one
                 raise QueryError(f"Neo4j fails to plan this query ({cause})") from cause
             raise
@@ -504,8 +530,10 @@ _SCALARS = frozenset((str, int, float, bool, type(None)))
 
 
 def _plain(value: Any) -> Any:
-    """Convert a value of the driver to JSON; nodes and relationships become their properties."""
+    """Convert a value of the driver: nodes and relationships become their properties; times and points stay."""
     if isinstance(value, (list, tuple)):
+        if isinstance(value, (Duration, Point)):  # which are tuples
+            return value
         return [item if type(item) in _SCALARS else _plain(item) for item in value]
     if isinstance(value, dict):
         return {key: item if type(item) in _SCALARS else _plain(item) for key, item in value.items()}

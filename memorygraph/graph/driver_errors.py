@@ -52,6 +52,10 @@ _UNAVAILABLE = (
     "Neo4j runs, and its database has not started: for the embedded Neo4j, `memorygraph doctor` says why; for a server "
     "of NEO4J_URI, its logs do, and a moment later it may have started"
 )
+_ALL_TAKEN = (
+    "all connections to Neo4j are taken, by streams that were not read to their end or by other calls: read each "
+    "stream to its end or close it (in Python: `rows.close()`), and make fewer calls at a time"
+)
 
 _ALWAYS = {f"Neo.ClientError.Statement.{kind}" for kind in ("ArgumentError", "ArithmeticError", "TypeError")}
 
@@ -62,7 +66,8 @@ _TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] =
     (UnprovenServer, ConnectionError, _UNPROVEN),
     (exceptions.ServiceUnavailable, ConnectionError, f"Neo4j cannot be reached: {_UNREACHABLE}"),
     (exceptions.SessionExpired, ConnectionError, f"the connection to Neo4j was lost: {_UNREACHABLE}"),
-    (exceptions.ConfigurationError, ConnectionError, "this Neo4j address cannot be used"),
+    (exceptions.ConfigurationError, ConnectionError, "this Neo4j address, or what was given with it, cannot be used"),
+    (exceptions.ConnectionAcquisitionTimeoutError, ConnectionError, _ALL_TAKEN),
     (exceptions.ConstraintError, ConflictError, "another write already owns this id"),
     (exceptions.CypherSyntaxError, QueryError, "the Cypher is wrong"),
     (exceptions.TransientError, ConflictError, "the database is too busy with other writes; try again"),
@@ -79,7 +84,8 @@ FindStop: TypeAlias = Callable[[], str]
 
 def translate(error: Exception, find_stop: FindStop = str) -> MemoryGraphError:
     """Translate an error of the driver into one of memorygraph."""
-    detail = getattr(error, "message", None) or str(error)
+    # An error of the driver itself has a text, and a placeholder for what a server would say.
+    detail = Exception.__str__(error) or getattr(error, "message", None) or str(error)
     if needs_restart(error):
         return RestartNeededError(f"{explain_stop(find_stop())} ({detail})")
     if code_of(error).endswith(".DatabaseUnavailable"):

@@ -5,13 +5,16 @@ Where a driver lacks one of these, a time limit or a saved round trip is lost, a
 
 from __future__ import annotations
 
+import socket
 import ssl
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import neo4j
 from neo4j import exceptions
+
+from memorygraph.limits import ending_when_unwanted
 
 
 class UnprovenServer(exceptions.ServiceUnavailable):
@@ -75,15 +78,52 @@ def bound_answer(connected: neo4j.Session | neo4j.Transaction, seconds: float) -
 
 
 @contextmanager
-def close_when_stopped(transaction: neo4j.Transaction) -> Iterator[None]:
-    """Close the connection at once when the user stops the program; a rollback would wait for what still runs there."""
+def close_when_stopped(connected: neo4j.Session | neo4j.Transaction) -> Iterator[None]:
+    """Close the connection at once when the user stops the program; its end would wait for what still runs there."""
     try:
         yield
     except KeyboardInterrupt:
-        kill = getattr(getattr(transaction, "_connection", None), "kill", None)
-        if kill is not None:
-            kill()
+        _kill(getattr(connected, "_connection", None))
         raise
+
+
+@contextmanager
+def hang_up_when_unwanted(connected: neo4j.Session | neo4j.Transaction) -> Iterator[None]:
+    """End the connection at once when whoever asked for the block gives it up; that may be in another thread."""
+    ended: list[Any] = []  # where it has failed, its session has given it back meanwhile
+
+    def end() -> None:
+        connection = getattr(connected, "_connection", None)
+        ended.append(connection)
+        _hang_up(connection)
+
+    try:
+        with ending_when_unwanted(end):
+            yield
+    finally:
+        for connection in ended:
+            _kill(connection)
+
+
+def _hang_up(connection: Any) -> None:
+    """Have the thread that waits for the server meet the end of the connection, which that thread itself closes.
+
+    If another thread closed the socket, its number could be that of a new one while the first thread still reads it.
+    """
+    plain = getattr(getattr(connection, "socket", None), "_socket", None)
+    if plain is None:  # over HTTP
+        _kill(connection)
+        return
+    # No failure of the server, for which the driver would drop all its connections.
+    connection._closing = True  # noqa: SLF001
+    with suppress(OSError):
+        socket.socket.shutdown(plain, socket.SHUT_RDWR)  # the shutdown of TLS itself would change what the reader reads
+
+
+def _kill(connection: Any) -> None:
+    kill = getattr(connection, "kill", None)
+    if kill is not None:
+        kill()
 
 
 def pipeline_begin(session: neo4j.Session) -> AbstractContextManager[Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, timedelta, timezone
 from functools import partial
@@ -58,6 +58,25 @@ def encode_value(value: Any) -> Any:
     if isinstance(value, list):
         return [encode_value(item) for item in value]
     raise TypeError(f"a property has no values of the type {type(value).__name__}")
+
+
+def show_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of a query as it is shown: a duration as its text, a point as in a bundle; in lists and maps too.
+
+    >>> show_row({"took": [Duration(days=1, hours=2)], "at": CartesianPoint((1, 2))})
+    {'took': ['P1DT2H'], 'at': {'srid': 7203, 'coordinates': [1.0, 2.0]}}
+    """
+    return {name: _show(value) for name, value in row.items()}
+
+
+def _show(value: Any) -> Any:
+    if isinstance(value, Duration):
+        return value.iso_format()
+    if isinstance(value, Point):
+        return _encode_point(value)
+    if isinstance(value, Mapping):
+        return show_row(value)
+    return [_show(item) for item in value] if isinstance(value, list) else value
 
 
 def encode_time(kind: str, text: str) -> dict[str, str]:

@@ -504,6 +504,19 @@ def test_what_a_query_has_written_is_printed_without_a_folder_for_temporary_file
     assert json.loads(finished.stdout) == [{"one": 1}], finished.stderr
 
 
+@pytest.mark.parametrize("write", [(), ("--write",)])
+def test_durations_and_points_of_a_query_are_shown_in_words_and_not_as_bare_numbers(write: tuple[str, ...]) -> None:
+    cypher = "RETURN {took: [duration('P1DT2H')]} AS took, date('1815-12-10') AS born, point({x: 1, y: 2}) AS at"
+    shown = {
+        "took": {"took": ["P1DT2H"]},
+        "born": "1815-12-10",
+        "at": {"srid": 7203, "coordinates": [1.0, 2.0]},
+    }
+    assert document("query", cypher, *write) == [shown]
+    for part in ("P1DT2H", "1815-12-10", '{"srid": 7203, "coordinates": [1.0, 2.0]}'):
+        assert part in memorygraph("query", cypher, *write).stdout
+
+
 def test_a_query_of_many_rows_is_shown_whole() -> None:
     shown = memorygraph("query", "UNWIND range(1, 2500) AS n RETURN 'row' + n AS name").stdout
     assert re.findall(r"row\d+", shown) == [f"row{n}" for n in range(1, 2501)]

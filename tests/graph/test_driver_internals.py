@@ -10,6 +10,7 @@ import pytest
 
 from memorygraph.graph import driver_internals
 from memorygraph.graph.connection import Connection
+from memorygraph.limits import Cancelled, RunBudget
 from memorygraph.query import Query
 
 ONE = Query("RETURN 1 AS one")
@@ -88,8 +89,36 @@ def test_a_session_is_connected_before_its_first_query(connection: Connection) -
     driver_internals.connect(BARE, neo4j.READ_ACCESS)
 
 
+def test_a_connection_whose_answer_is_wanted_no_more_is_closed_and_others_are_kept(connection: Connection) -> None:
+    """Seen in neo4j 6.4.1: the socket of a connection has the one of Python, and closing is no failure."""
+    budget = RunBudget()
+
+    def ask(session: neo4j.Session) -> None:
+        with budget.active(), driver_internals.hang_up_when_unwanted(session):
+            budget.cancel("over")
+            session.run("RETURN 1").consume()
+
+    with driver_of(connection).session() as other, driver_of(connection).session() as session:
+        for one in (other, session):
+            driver_internals.connect(one, neo4j.READ_ACCESS)
+        kept, closed = cast(Any, other)._connection, cast(Any, session)._connection
+        with pytest.raises(Cancelled, match="over"):
+            ask(session)
+        assert (kept.closed(), closed.closed()) == (False, True)
+
+
+def test_a_connection_without_a_socket_is_closed_where_its_answer_is_wanted_no_more() -> None:
+    killed: list[bool] = []
+    over_http = cast(Any, SimpleNamespace(_connection=SimpleNamespace(kill=lambda: killed.append(True))))
+    for connected in (over_http, BARE):
+        budget = RunBudget()
+        with budget.active(), driver_internals.hang_up_when_unwanted(connected):
+            budget.cancel("over")
+    assert killed
+
+
 def test_reads_and_writes_need_none_of_it(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("bound_answer", "pipeline_begin", "connect"):
+    for name in ("bound_answer", "pipeline_begin", "connect", "close_when_stopped", "hang_up_when_unwanted"):
         function = getattr(driver_internals, name)
         monkeypatch.setattr(f"memorygraph.graph.connection.{name}", lambda _, *given, do=function: do(BARE, *given))
     assert connection.read(ONE) == [{"one": 1}]

@@ -15,6 +15,8 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from neo4j.spatial import CartesianPoint
+from neo4j.time import Duration
 
 from memorygraph import AsyncMemoryGraph, ConnectionError, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
@@ -399,6 +401,39 @@ def test_a_client_of_asyncio_that_is_closed_says_so() -> None:
     asyncio.run(ask())
 
 
+def test_a_client_of_asyncio_can_be_closed_twice_and_keeps_the_error_of_the_block() -> None:
+    async def close() -> None:
+        client = AsyncMemoryGraph(Rolling())
+        async with client:
+            pass
+        async with client:
+            raise NotFoundError("an error of the block")
+
+    with pytest.raises(NotFoundError, match="of the block"):
+        asyncio.run(close())
+
+
+def test_a_client_is_closed_at_once_while_all_its_threads_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Held(HeldUp):
+        def stored(self) -> None:
+            self.waits.set()
+            assert self.goes_on.wait(30)
+
+        def close(self) -> None:
+            self.goes_on.set()
+
+    graph = Held()
+    monkeypatch.setattr("memorygraph.aio.MAX_THREADS", 1)
+
+    async def read() -> None:
+        async with AsyncMemoryGraph(graph) as client:
+            waiting = asyncio.ensure_future(cast(Any, client).stored())
+            await asyncio.to_thread(graph.waits.wait, 30)
+        await waiting
+
+    asyncio.run(read())
+
+
 def test_a_client_is_closed_at_once_while_a_page_of_a_stream_is_read() -> None:
     class Closing(HeldUp):
         def close(self) -> None:
@@ -438,3 +473,17 @@ def test_a_query_that_reads_a_file_is_refused_for_that_whatever_else_it_calls(gr
     cypher = "LOAD CSV FROM 'file:///x' AS line CALL db.clearQueryCaches() YIELD value RETURN value"
     with pytest.raises(QueryError, match="LOAD CSV reads files"):
         graph.query(cypher)
+
+
+@pytest.mark.parametrize("begin", ["PROFILE", "CYPHER 25 PROFILE", "EXPLAIN PROFILE"])
+def test_a_query_that_only_reads_is_not_profiled_and_says_so(graph: MemoryGraph, begin: str) -> None:
+    with pytest.raises(QueryError, match=r"^refused: .*PROFILE.*leave it out"):
+        graph.query(f"{begin} RETURN 1 AS one")
+
+
+def test_durations_and_points_of_a_row_stay_what_they_are_and_can_be_given_back(graph: MemoryGraph) -> None:
+    values = "duration({days: 1, hours: 2}) AS d, point({x: 1, y: 2}) AS p, [duration({days: 1})] AS l"
+    for row in (graph.query(f"RETURN {values}")[0], *graph.stream(f"RETURN {values}")):
+        assert (row["d"], row["p"], row["l"]) == (Duration(days=1, hours=2), CartesianPoint((1, 2)), [Duration(days=1)])
+        given_back = graph.query("RETURN $d.hours AS hours, $p.x AS x, $l[0].days AS days", row)
+        assert given_back == [{"hours": 2, "x": 1.0, "days": 1}]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, LiteralString
+from typing import Any, LiteralString, cast
 
 import neo4j
 import pytest
 
-from memorygraph import ConnectionError, MemoryGraph, QueryError
+from memorygraph import ConnectionError, MemoryGraph, QueryError, aio
 from memorygraph.graph.connection import READ_SECONDS, Connection
 from memorygraph.mcp_server import choose_tools
 from memorygraph.query import Query
@@ -115,6 +116,62 @@ def test_a_query_ends_in_the_server_with_the_client_that_asked(
             await_state(connection, running=False)
         finally:
             process.kill()
+
+
+STOPPED = """
+import signal
+import sys
+
+from memorygraph import MemoryGraph
+from memorygraph.query import Query
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with MemoryGraph.connect() as graph:
+    graph.connection.read(Query(sys.argv[1], {"namespace": sys.argv[2]}), seconds=600.0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("environment")
+@pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
+def test_ctrl_c_does_not_wait_for_the_query_of_a_read(dense: MemoryGraph, connection: Connection) -> None:
+    command = [sys.executable, "-c", STOPPED, HOPS, dense.namespace]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            await_state(connection, running=True)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=PATIENCE_S)
+            assert told.splitlines()[-1] == "KeyboardInterrupt"
+            await_state(connection, running=False)
+        finally:
+            process.kill()
+
+
+ASK: dict[str, Callable[[Any, Query], Awaitable[object]]] = {
+    "read": lambda client, query: client.read(query, seconds=600.0),
+    "read_with": lambda client, query: client.read_with(lambda transaction: transaction.run(query), seconds=600.0),
+    "stream": lambda client, query: anext(client.stream(query, seconds=600.0)),
+    "write": lambda client, query: client.write(lambda transaction: transaction.run(query), seconds=600.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ASK)
+def test_a_query_whose_task_is_cancelled_ends_and_leaves_its_thread_to_others(
+    dense: MemoryGraph, connection: Connection, method: str
+) -> None:
+    async def give_up() -> list[dict[str, Any]]:
+        client = cast(Any, aio).Offloaded(connection, ThreadPoolExecutor(1), set())
+        asking = asyncio.ensure_future(ASK[method](client, Query(HOPS, {"namespace": dense.namespace})))
+        await asyncio.to_thread(await_state, connection, running=True)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        async with asyncio.timeout(PATIENCE_S):
+            return cast("list[dict[str, Any]]", await client.read(Query("RETURN 1 AS one")))
+
+    assert asyncio.run(give_up()) == [{"one": 1}]
+    await_state(connection, running=False)
 
 
 def test_no_tool_of_the_memory_server_takes_cypher() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from memorygraph import AsyncMemoryGraph, MemoryGraph, ProgramError, ScriptError
 from memorygraph.errors import MemoryGraphError
-from memorygraph.limits import Cancelled, RunBudget, RunLimits, call_apart, wait_for
+from memorygraph.limits import Cancelled, RunBudget, RunLimits, call_apart, ending_when_unwanted, wait_for
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.scripted.replies import Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -190,3 +190,29 @@ def test_waiting_has_an_end() -> None:
 
     with pytest.raises(TimeoutError):
         wait_for(Future(), 0.1)
+
+
+def test_what_is_waited_for_ends_with_whoever_asked_for_it() -> None:
+    request = RunBudget()
+    ended: list[str] = []
+    with request.active():
+        run = RunBudget()
+
+    def wait(sign: str) -> None:
+        with run.active(), ending_when_unwanted(lambda: ended.append(sign)):
+            request.cancel("over")
+            assert ended == [sign]
+            raise OSError("the connection is closed")
+
+    for sign in ("first", "second"):
+        with pytest.raises(Cancelled, match="over"):
+            wait(sign)
+    request.cancel("again")
+    run.cancel("over, too")
+    assert ended == ["first"]
+
+
+def test_what_was_done_when_it_was_given_up_is_done() -> None:
+    budget = RunBudget()
+    with budget.active(), ending_when_unwanted(lambda: None):
+        budget.cancel("over")
