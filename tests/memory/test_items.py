@@ -83,6 +83,12 @@ def test_a_value_that_nests_too_deep_is_refused(homes: MemoryGraph) -> None:
             takes()
 
 
+@pytest.mark.parametrize("value", [{1: "one"}, {"scores": {1: "one", "1": "uno"}}, {"scores": [({None: "n"},)]}])
+def test_a_key_that_is_no_text_is_refused_for_json_would_make_one_of_it(value: dict[Any, Any]) -> None:
+    with pytest.raises(TypeError, match=r"^the keys of an item are texts, and (1 is a int|None is a NoneType)$"):
+        ItemWrites().put(ItemKey("a.", "b"), value, None)
+
+
 @pytest.mark.parametrize("altered", ["i.created_at = null", "i.value = null", "i.value = 7", "i.value = '{'"])
 def test_an_item_that_was_altered_is_named_with_what_removes_it(homes: MemoryGraph, altered: str) -> None:
     address = next(iter(HOMES))
