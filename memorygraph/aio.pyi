@@ -336,17 +336,19 @@ class AsyncEntities:
 
     async def attributed_to(self, provenance: Provenance | None) -> Entities:
         """The same entities, with writes whose records name another author."""
-    async def create(self, entities: Sequence[Entity], *, distinguish_case: bool = False) -> CreatedEntities:
+    async def create(
+        self, entities: Sequence[Entity | Mapping[str, Any]], *, distinguish_case: bool = False
+    ) -> CreatedEntities:
         """Create entities; the observations of one that exists are added to it."""
-    async def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
+    async def relate(self, relations: Sequence[Relation | Mapping[str, Any]]) -> CreatedRelations:
         """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
-    async def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
+    async def observe(self, observations: Sequence[Observations | Mapping[str, Any]]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request."""
     async def delete(self, names: Sequence[str]) -> dict[str, int]:
         """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
-    async def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
+    async def delete_observations(self, deletions: Sequence[ObservationDeletion | Mapping[str, Any]]) -> dict[str, int]:
         """Delete observations by their texts; missing ones are ignored."""
-    async def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
+    async def delete_relations(self, relations: Sequence[Relation | Mapping[str, Any]]) -> dict[str, int]:
         """Delete relations; missing ones are ignored."""
     async def aliases(self, names: Iterable[str]) -> dict[str, str]:
         """Those of these names that are aliases, each with the name of the entity that it stands for."""

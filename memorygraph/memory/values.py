@@ -6,10 +6,20 @@ writes the first of each pair.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
+from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.contextscript import MAX_NAME
 
 # With any limit, pydantic looks into the text and refuses half characters, which Neo4j cannot store.
@@ -25,6 +35,9 @@ class EntityValue(BaseModel):
     def as_dict(self) -> dict[str, Any]:
         """The value as JSON, in the words of the reference server, without what there is nothing to say of."""
         return self.model_dump(by_alias=True, exclude_none=True)
+
+
+Value = TypeVar("Value", bound=EntityValue)
 
 
 class Entity(EntityValue):
@@ -120,3 +133,40 @@ class RelationOutcome(EntityValue):
     relation_type: str = Field(alias="relationType")
     outcome: str
     aliases: dict[str, str] | None = None
+
+
+def read_values(kind: type[Value], given: Iterable[Value | Mapping[str, Any]]) -> list[Value]:
+    """Read the values of a request: each is one of this kind, or a mapping in either dialect.
+
+    >>> read_values(Entity, [{"name": "Ada", "entityType": "person"}])[0].entity_type
+    'person'
+
+    Raises:
+        MemoryGraphError: one is neither.
+    """
+    values: list[Value] = []
+    for number, value in enumerate(given, 1):
+        try:
+            values.append(kind.model_validate(value))
+        except ValidationError as error:
+            told = explain_validation_error(error)
+            raise MemoryGraphError(f"value {number} of the list is no {kind.__name__}: {told}") from None
+    return values
+
+
+def read_names(names: Iterable[str]) -> list[str]:
+    """Read the names of a request.
+
+    Raises:
+        MemoryGraphError: a text is given, and each of its letters would be a name.
+    """
+    if isinstance(names, str):
+        raise MemoryGraphError(f"invalid names {names!r}: give a list of names, of one too, as [{names!r}]")
+    return list(names)
+
+
+def explain_validation_error(error: ValidationError) -> str:
+    """The errors of a validation, in one line."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    shown = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" if each["loc"] else each["msg"] for each in found[:20]]
+    return "; ".join(shown + ([f"and {len(found) - 20} more"] if len(found) > 20 else []))

@@ -85,6 +85,49 @@ def test_both_dialects_are_read() -> None:
     )
 
 
+@pytest.mark.parametrize("asked", ["delete", "open", "missing", "aliases"])
+def test_a_text_is_no_list_of_names_for_each_of_its_letters_would_be_one(mem: Memory, asked: str) -> None:
+    mem.create(entity("A"), entity("B"))
+    with pytest.raises(MemoryGraphError, match=r"^invalid names 'AB': give a list of names, .* \['AB'\]$"):
+        getattr(mem.graph.entities, asked)("AB")
+    assert mem.graph.entities.missing(["A", "B"]) == []
+
+
+def test_a_value_of_a_request_may_be_a_mapping_in_either_dialect(mem: Memory) -> None:
+    entities = mem.graph.entities
+    created = entities.create([{"name": "Ada", "type": "person"}, entity("Bob")])
+    assert [each.entity_type for each in created.entities] == ["person", "person"]
+    [added] = entities.observe([{"entityName": "Ada", "contents": ["likes tea", "likes maps"]}])
+    assert added.added_observations == ["likes tea", "likes maps"]
+    knows = {"source": "Ada", "target": "Bob", "relationType": "knows"}
+    assert [each.outcome for each in entities.relate([knows]).outcomes] == ["created"]
+    assert entities.delete_observations([{"entityName": "Ada", "observations": ["likes tea"]}])["found"] == 1
+    assert entities.delete_relations([knows])["found"] == 1
+    assert mem.observations("Ada") == ["likes maps"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "value", "told"),
+    [
+        ("create", {"name": "Ada"}, "no Entity: entityType: Field required"),
+        ("create", "Ada", "no Entity: Input should be .* instance of Entity"),
+        ("relate", entity("Ada"), "no Relation: Input should be .* instance of Relation"),
+        (
+            "observe",
+            {"entityName": "Ada", "contents": "tea"},
+            "no Observations: contents: Input should be a valid list",
+        ),
+        ("delete_observations", {"entityName": "Ada"}, "no ObservationDeletion: observations: Field required"),
+        ("delete_relations", {"from": "Ada", "to": "Bob"}, "no Relation: relationType: Field required"),
+    ],
+)
+def test_a_value_that_is_not_what_a_request_has_is_refused_by_its_number(
+    mem: Memory, asked: str, value: Any, told: str
+) -> None:
+    with pytest.raises(MemoryGraphError, match=f"^value 1 of the list is {told}"):
+        getattr(mem.graph.entities, asked)([value])
+
+
 def test_an_entity_that_exists_gets_what_is_new_and_keeps_what_it_has(mem: Memory) -> None:
     assert mem.create(entity("Ada", "likes tea")) == ["Ada"]
     created, outcomes = Entities(mem.where).create(
