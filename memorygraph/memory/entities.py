@@ -244,12 +244,12 @@ class Entities:
     The records of its writes are attributed to `provenance`. A `ConnectionError` says that the server cannot be
     reached, and a `MemoryGraphError` that a cursor is invalid, or a value or a list of names.
 
-    What is given is an `Entity`, `Relation`, `Observations` or `ObservationDeletion` of `memorygraph.memory.values`, or
-    a mapping as the tools of the memory server take it.
+    What is given is an `Entity`, `Relation`, `Observations` or `ObservationDeletion` of `memorygraph.memory.values`,
+    made with the names of its attributes, or a mapping as the tools of the memory server take it.
 
     >>> from memorygraph import MemoryGraph
     >>> with MemoryGraph.connect() as mg:  # doctest: +SKIP
-    ...     mg.entities.create([Entity(name="Ada", type="person", observations=["likes tea"])])
+    ...     mg.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
     ...     mg.entities.open(["Ada"]).entities[0].observations
     ['likes tea']
     """

@@ -1,7 +1,7 @@
 """Entities, observations and relations as values, in the words of both memory servers that people use.
 
 Each model reads `from` and `source`, `to` and `target`, `entityType` and `type`, `contents` and `observations`, and
-writes the first of each pair.
+writes the first of each pair. Made in Python, it takes the names of its attributes, which type checkers know.
 """
 
 from __future__ import annotations
@@ -75,13 +75,17 @@ class Relation(EntityValue):
         validation_alias=AliasChoices("to", "target"),
         serialization_alias="to",
     )
-    relation_type: Text = Field(description="The type of the relation", alias="relationType")
+    relation_type: Text = Field(
+        description="The type of the relation", validation_alias="relationType", serialization_alias="relationType"
+    )
 
 
 class Observations(EntityValue):
     """Observations to add to an entity."""
 
-    entity_name: Name = Field(description="The entity they are of", alias="entityName")
+    entity_name: Name = Field(
+        description="The entity they are of", validation_alias="entityName", serialization_alias="entityName"
+    )
     contents: list[Text] = Field(
         description="The observations to add",
         validation_alias=AliasChoices("contents", "observations"),
@@ -92,7 +96,9 @@ class Observations(EntityValue):
 class ObservationDeletion(EntityValue):
     """Observations to delete from an entity."""
 
-    entity_name: Name = Field(description="The entity they are of", alias="entityName")
+    entity_name: Name = Field(
+        description="The entity they are of", validation_alias="entityName", serialization_alias="entityName"
+    )
     observations: list[Text] = Field(
         description="The observations to delete",
         validation_alias=AliasChoices("observations", "contents"),

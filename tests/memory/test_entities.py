@@ -21,7 +21,7 @@ from memorygraph.memory import entities as entities_module
 from memorygraph.memory import pages
 from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, PageRequest, PageStart, WholeGraph, as_json
-from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
+from memorygraph.memory.values import Entity, EntityValue, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
 from tests.examples import FEWEST_GRAPHS, amount, examples
 
@@ -126,6 +126,14 @@ def test_a_value_that_is_not_what_a_request_has_is_refused_by_its_number(
 ) -> None:
     with pytest.raises(MemoryGraphError, match=f"^value 1 of the list is {told}"):
         getattr(mem.graph.entities, asked)([value])
+
+
+@pytest.mark.parametrize("kind", [Entity, Relation, Observations, ObservationDeletion])
+def test_a_value_takes_the_names_of_its_attributes_for_type_checkers_too(kind: type[EntityValue]) -> None:
+    given = {name: ["x"] if "list" in str(field.annotation) else "x" for name, field in kind.model_fields.items()}
+    assert kind(**given).model_dump(by_alias=False) == given
+    # A type checker takes an `alias` in place of the name; a `validation_alias` it does not see.
+    assert {name: field.alias for name, field in kind.model_fields.items() if field.alias is not None} == {}
 
 
 def test_an_entity_that_exists_gets_what_is_new_and_keeps_what_it_has(mem: Memory) -> None:
