@@ -206,6 +206,9 @@ class Items:
 
     def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> Iterator[StoredItem]:
         """Yield the items of a shelf and of those inside it, in the order of their shelves and keys."""
+        for name, number in (("skip", skip), ("limit", limit or 0)):
+            if number < 0:
+                raise MemoryGraphError(f"`{name}` is not negative, and this is {number}")
         shelf, end, key = prefix, end_of_prefix(prefix), None
         while limit is None or limit > 0:
             size = PAGE if limit is None else min(PAGE, limit)
