@@ -813,11 +813,12 @@ class MemoryGraph:
         from memorygraph.compiler.pete.state import id_of
         from memorygraph.runtime.pete.addresses import find_addressed, parse_address
 
+        given = identifier
         address = parse_address(identifier) if identifier.startswith("memory:") else None
         if address is not None:  # what PETE made is found by it also where it is deleted
             addressed = find_addressed(self.scope.read, [address])
             identifier = addressed[0].id if addressed else id_of(address)
-        kind, target = find_target(self.scope, identifier)
+        kind, target = find_target(self.scope, identifier, given)
         return forget_for_good(
             self.scope,
             kind,
@@ -950,9 +951,12 @@ class MemoryGraph:
             MemoryGraph.connect(namespace="copy").import_bundle("people.jsonl")
 
         Raises:
+            NotFoundError: no file is named.
             ConflictError: another process exports into the same file.
             MemoryGraphError: the namespace changed during the export, repeatedly, or the file cannot be written.
         """
+        if not str(path):
+            raise NotFoundError("no file is named")
         try:
             return export_bundle_file(self.scope, Path(path), progress)
         except OSError as error:
