@@ -53,6 +53,7 @@ from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
     MAX_CONVERSATIONS,
     ConversationInfo,
+    check_conversation_name,
     count_stored_conversations,
     list_stored_conversations,
 )
@@ -1144,10 +1145,11 @@ class MemoryGraph:
 
         Raises:
             TypeError: it is no such client, or is recorded already.
-            MemoryGraphError: the name of the conversation is empty.
+            MemoryGraphError: the name of the conversation is empty, or too long.
         """
         if not conversation:
             raise MemoryGraphError("a conversation has a name, and this is empty")
+        check_conversation_name(conversation)
         return record(client, Recorder(self.scope, conversation))
 
     def pete(self, name: str, model: str | None = None) -> Thought:
