@@ -26,10 +26,11 @@ from memorygraph.memory.datasets import DatasetName
 from memorygraph.memory.duplicates import Duplicates
 from memorygraph.memory.entities import CreatedEntities, CreatedRelations, Entities
 from memorygraph.memory.evaluation import Evaluation
+from memorygraph.memory.filters import Kind
 from memorygraph.memory.items import ItemKey, ItemWrites, StoredItem
 from memorygraph.memory.merging import MergeReport
 from memorygraph.memory.pages import EntityGraph
-from memorygraph.memory.recall import Kind, Recalled
+from memorygraph.memory.recall import Recalled
 from memorygraph.memory.remember import Remembered
 from memorygraph.memory.values import AddedObservations, Entity, ObservationDeletion, Observations, Relation
 from memorygraph.messages.costs import ModelCost, Prices

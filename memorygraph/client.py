@@ -47,7 +47,7 @@ from memorygraph.graph.undo import undo_revision
 from memorygraph.home import check_namespace, chosen_namespace, is_own_home, remove_pages
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram
-from memorygraph.limits import MAX_READ_SECONDS
+from memorygraph.limits import MAX_READ_SECONDS, require_one
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
@@ -79,9 +79,10 @@ if TYPE_CHECKING:
     from memorygraph.memory.duplicates import Duplicates
     from memorygraph.memory.entities import Entities
     from memorygraph.memory.evaluation import Evaluation
+    from memorygraph.memory.filters import Kind
     from memorygraph.memory.items import Items
     from memorygraph.memory.merging import MergeReport
-    from memorygraph.memory.recall import Kind, Recalled, Recaller
+    from memorygraph.memory.recall import Recalled, Recaller
     from memorygraph.memory.remember import Remembered
     from memorygraph.messages.threads import Threads
     from memorygraph.runtime.convo.controller import ConvoGraphController
@@ -431,8 +432,7 @@ class MemoryGraph:
         """
         from memorygraph.runtime.stored_runs import list_runs
 
-        if limit < 1:
-            raise MemoryGraphError(f"at least one run is asked for, and this is {limit}")
+        require_one(limit, "run")
         return list_runs(self.scope, limit)
 
     def stored_run(self, id: str) -> StoredRun:  # noqa: A002 - the name users type
@@ -543,6 +543,7 @@ class MemoryGraph:
 
     def ids(self, beginning: str = "", limit: int = 100) -> list[str]:
         """The ids of nodes that begin with a text, in their order, and at most so many."""
+        require_one(limit, "id")
         return [row["id"] for row in self.scope.read("read/ids-beginning", text=beginning, limit=limit)]
 
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
@@ -560,6 +561,7 @@ class MemoryGraph:
 
     def search(self, text: str, limit: int = 10) -> list[Hit]:
         """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
+        require_one(limit, "node")
         return elements.search(self.scope, text, limit)
 
     def recall(
@@ -595,10 +597,11 @@ class MemoryGraph:
         >>> mg.recall("where do I live", since="2024-05-01", role="user")  # doctest: +SKIP
 
         Raises:
-            MemoryGraphError: the budget or a filter is invalid.
+            MemoryGraphError: the budget, the limit or a filter is invalid, or nothing can be what is asked for.
             NotFoundError: nothing was found, and there is no such conversation, kind or verb.
             ModelError: the embedding model failed.
         """
+        require_one(limit, "hit")
         of = Budget.parse(budget) if isinstance(budget, str) else budget
         return self._recaller(
             text,
@@ -753,8 +756,7 @@ class MemoryGraph:
         """
         from memorygraph.memory.duplicates import list_duplicates
 
-        if limit < 1:
-            raise MemoryGraphError(f"at least one is asked for, and this is {limit}")
+        require_one(limit, "group")
         return list_duplicates(self.scope, limit)
 
     def merge(
@@ -991,8 +993,7 @@ class MemoryGraph:
 
     def revisions(self, limit: int = 20) -> list[Revision]:
         """The last loads of the namespace, the newest first."""
-        if limit < 1:
-            raise MemoryGraphError(f"at least one revision is asked for, and this is {limit}")
+        require_one(limit, "revision")
         return list_revisions(self.scope, limit)
 
     def undo(self, revision: int, *, dry_run: bool = False, provenance: Provenance | None = None) -> LoadReport:
@@ -1101,6 +1102,7 @@ class MemoryGraph:
 
         `containing` leaves those whose name has this text in it, whatever the case.
         """
+        require_one(limit, "conversation")
         return list_stored_conversations(self.scope, limit, after=after, containing=containing)
 
     def count_conversations(self, *, after: str = "", containing: str = "") -> int:

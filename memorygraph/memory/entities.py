@@ -16,6 +16,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.limits import require_one
 from memorygraph.memory.pages import EntityGraph, PageRequest
 from memorygraph.memory.values import (
     AddedObservations,
@@ -417,6 +418,7 @@ class Entities:
 
     def names(self, beginning: str = "", limit: int = 100) -> list[str]:
         """The names of entities that begin with a text, in their order, and at most so many."""
+        require_one(limit, "name")
         return [row["name"] for row in self.namespace.read("entities/names-beginning", text=beginning, limit=limit)]
 
     def missing(self, names: Iterable[str]) -> list[str]:
