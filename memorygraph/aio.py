@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import itertools
-from collections.abc import AsyncIterator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from contextvars import copy_context
@@ -103,7 +103,7 @@ class Offloaded:
 
     async def _stream(
         self, method: Callable[..., Generator[Any, None, None]], /, *args: Any, **options: Any
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         """Fetch each page of what a generator gives in a thread; where the reader ends, the rest is given up."""
         stream, budget = _Stream(method(*args, **options)), RunBudget()
         self._streams.add(stream)
@@ -170,6 +170,11 @@ class AsyncMemoryGraph(Offloaded):
     async def check(*args: Any, **options: Any) -> list[Problem]:
         """Check as `MemoryGraph.check` does; it needs no connection."""
         return await asyncio.to_thread(MemoryGraph.check, *args, **options)
+
+    @staticmethod
+    async def find_warnings(*args: Any, **options: Any) -> list[Problem]:
+        """Find warnings as `MemoryGraph.find_warnings` does; it needs no connection."""
+        return await asyncio.to_thread(MemoryGraph.find_warnings, *args, **options)
 
     async def __aenter__(self) -> Self:
         return self

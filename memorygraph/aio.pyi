@@ -1,12 +1,12 @@
 """The client for asyncio. Made by `python -m tests.async_stub` from memorygraph/client.py."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self, TextIO
 
 from memorygraph.budget import Budget
-from memorygraph.client import MemoryGraph
+from memorygraph.client import MemoryGraph, Progress
 from memorygraph.errors import Problem
 from memorygraph.graph.bundles import BundleReport
 from memorygraph.graph.connection import READ_SECONDS, Connection, Driver
@@ -17,7 +17,7 @@ from memorygraph.graph.history import Change, Revision, Snapshot
 from memorygraph.graph.invariants import BrokenInvariant, Mended
 from memorygraph.graph.loads import LoadReport, Provenance
 from memorygraph.graph.losses import Losses
-from memorygraph.graph.namespace import NamespaceInfo
+from memorygraph.graph.namespace import Namespace, NamespaceInfo
 from memorygraph.languages import Script
 from memorygraph.languages.agentscript.syntax import Field
 from memorygraph.limits import RunLimits
@@ -26,17 +26,34 @@ from memorygraph.memory.datasets import DatasetName
 from memorygraph.memory.duplicates import Duplicates
 from memorygraph.memory.entities import CreatedEntities, CreatedRelations, Entities
 from memorygraph.memory.evaluation import Evaluation
+from memorygraph.memory.filters import Kind
 from memorygraph.memory.items import ItemKey, ItemWrites, StoredItem
 from memorygraph.memory.merging import MergeReport
 from memorygraph.memory.pages import EntityGraph
-from memorygraph.memory.recall import Kind, Recalled
+from memorygraph.memory.recall import Recalled
 from memorygraph.memory.remember import Remembered
-from memorygraph.memory.values import AddedObservations, Entity, ObservationDeletion, Observations, Relation
+from memorygraph.memory.values import (
+    AddedObservations,
+    AnyRelation,
+    Entity,
+    ObservationDeletion,
+    Observations,
+    Relation,
+)
 from memorygraph.messages.costs import ModelCost, Prices
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import MAX_CONVERSATIONS, ConversationInfo
 from memorygraph.messages.record import Client
-from memorygraph.messages.threads import NewValues, StateKey, StoredPart, ThreadInfo, ThreadState, ThreadWrite
+from memorygraph.messages.threads import (
+    MAX_STATES_PER_QUERY,
+    MAX_THREADS,
+    NewValues,
+    StateKey,
+    StoredPart,
+    ThreadInfo,
+    ThreadState,
+    ThreadWrite,
+)
 from memorygraph.query import Query
 from memorygraph.runtime.convo.controller import ConvoGraphController
 from memorygraph.runtime.convo.engine import RunListener
@@ -46,15 +63,12 @@ from memorygraph.runtime.programs import ProgramInfo, StoredProgram
 from memorygraph.runtime.runs import Listener, RunInfo, RunResult, StoredRun
 from memorygraph.server.embedded import EmbeddedServer
 
-Progress = Callable[[int], None]
-MAX_STATES_PER_QUERY = 1000
-MAX_THREADS = (1 << 31) - 1
-
 class AsyncMemoryGraph:
     """`MemoryGraph` for asyncio: every method is awaited, and is otherwise the same."""
 
     connection: Connection
     namespace: str
+    scope: Namespace
 
     def __init__(
         self, graph: MemoryGraph | Driver, namespace: str = "default", *, database: str | None = None
@@ -73,6 +87,8 @@ class AsyncMemoryGraph:
         driver: Driver | None = None,
     ) -> Self:
         """Connect to a server, and set up its schema once."""
+    async def close(self) -> None:
+        """Close the connection; an embedded server goes on running, and a driver of yours stays open."""
     async def load(
         self,
         source: str | Script,
@@ -233,7 +249,7 @@ class AsyncMemoryGraph:
         """The rows of a Cypher query. `$namespace` is always there as a parameter."""
     def stream(
         self, cypher: str, parameters: dict[str, Any] | None = None, *, seconds: float = READ_SECONDS
-    ) -> AsyncIterator[dict[str, Any]]:
+    ) -> AsyncGenerator[dict[str, Any]]:
         """The rows of a Cypher query that only reads, as they come: no more than a page of them is held in memory."""
     async def delete(self, identifier: str, *, batch: int | None = None) -> LoadReport:
         """Delete a node with its edges and what is its alone, as its observations, or an edge."""
@@ -337,17 +353,19 @@ class AsyncEntities:
 
     async def attributed_to(self, provenance: Provenance | None) -> Entities:
         """The same entities, with writes whose records name another author."""
-    async def create(self, entities: Sequence[Entity], *, distinguish_case: bool = False) -> CreatedEntities:
+    async def create(
+        self, entities: Sequence[Entity | Mapping[str, Any]], *, distinguish_case: bool = False
+    ) -> CreatedEntities:
         """Create entities; the observations of one that exists are added to it."""
-    async def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
+    async def relate(self, relations: Sequence[Relation | Mapping[str, Any]]) -> CreatedRelations:
         """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
-    async def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
+    async def observe(self, observations: Sequence[Observations | Mapping[str, Any]]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request."""
     async def delete(self, names: Sequence[str]) -> dict[str, int]:
         """Delete entities with their observations and relations; missing ones are ignored. Returns the counts."""
-    async def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
+    async def delete_observations(self, deletions: Sequence[ObservationDeletion | Mapping[str, Any]]) -> dict[str, int]:
         """Delete observations by their texts; missing ones are ignored."""
-    async def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
+    async def delete_relations(self, relations: Sequence[AnyRelation | Mapping[str, Any]]) -> dict[str, int]:
         """Delete relations; missing ones are ignored."""
     async def aliases(self, names: Iterable[str]) -> dict[str, str]:
         """Those of these names that are aliases, each with the name of the entity that it stands for."""
@@ -378,7 +396,7 @@ class AsyncItems:
 
     async def get(self, addresses: Iterable[ItemKey]) -> dict[ItemKey, StoredItem]:
         """Fetch items; those that are not there are left out."""
-    async def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> Iterator[StoredItem]:
+    def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> AsyncGenerator[StoredItem]:
         """Yield the items of a shelf and of those inside it, in the order of their shelves and keys."""
     async def find(self, text: str, prefix: str = "", *, limit: int) -> list[tuple[StoredItem, float]]:
         """Find the items of a shelf and of those inside it that a text brings to mind, best first, with their scores."""
@@ -408,14 +426,14 @@ class AsyncThreads:
         """Keep what a task wrote after a state, in one transaction; what is there already stays."""
     async def state(self, thread: str, graph: str = "", checkpoint: str | None = None) -> ThreadState | None:
         """The state with an id, or the last one of a thread; None if there is none."""
-    async def states(
+    def states(
         self,
         thread: str | None = None,
         graph: str | None = None,
         *,
         before: str | None = None,
         limit: int = MAX_STATES_PER_QUERY,
-    ) -> Iterator[ThreadState]:
+    ) -> AsyncGenerator[ThreadState]:
         """Yield the states of a thread, of one graph of it, or of all threads, the newest first."""
     async def read_lists(self, tips: Mapping[str, int]) -> dict[str, list[StoredPart]]:
         """Read lists by the ids of their last values, given with their lengths: each from its first element on."""

@@ -47,12 +47,13 @@ from memorygraph.graph.undo import undo_revision
 from memorygraph.home import check_namespace, chosen_namespace, is_own_home, remove_pages
 from memorygraph.languages import LANGUAGES, Script, language_of, parse, parse_batches
 from memorygraph.languages.contextscript import ContextScriptProgram
-from memorygraph.limits import MAX_READ_SECONDS
+from memorygraph.limits import MAX_READ_SECONDS, require_one
 from memorygraph.messages.costs import ModelCost, Prices, list_costs
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import (
     MAX_CONVERSATIONS,
     ConversationInfo,
+    check_conversation_name,
     count_stored_conversations,
     list_stored_conversations,
 )
@@ -78,9 +79,10 @@ if TYPE_CHECKING:
     from memorygraph.memory.duplicates import Duplicates
     from memorygraph.memory.entities import Entities
     from memorygraph.memory.evaluation import Evaluation
+    from memorygraph.memory.filters import Kind
     from memorygraph.memory.items import Items
     from memorygraph.memory.merging import MergeReport
-    from memorygraph.memory.recall import Kind, Recalled, Recaller
+    from memorygraph.memory.recall import Recalled, Recaller
     from memorygraph.memory.remember import Remembered
     from memorygraph.messages.threads import Threads
     from memorygraph.runtime.convo.controller import ConvoGraphController
@@ -434,8 +436,7 @@ class MemoryGraph:
         """
         from memorygraph.runtime.stored_runs import list_runs
 
-        if limit < 1:
-            raise MemoryGraphError(f"at least one run is asked for, and this is {limit}")
+        require_one(limit, "run")
         return list_runs(self.scope, limit)
 
     def stored_run(self, id: str) -> StoredRun:  # noqa: A002 - the name users type
@@ -546,6 +547,7 @@ class MemoryGraph:
 
     def ids(self, beginning: str = "", limit: int = 100) -> list[str]:
         """The ids of nodes that begin with a text, in their order, and at most so many."""
+        require_one(limit, "id")
         return [row["id"] for row in self.scope.read("read/ids-beginning", text=beginning, limit=limit)]
 
     def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
@@ -563,6 +565,7 @@ class MemoryGraph:
 
     def search(self, text: str, limit: int = 10) -> list[Hit]:
         """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
+        require_one(limit, "node")
         return elements.search(self.scope, text, limit)
 
     def recall(
@@ -598,10 +601,11 @@ class MemoryGraph:
         >>> mg.recall("where do I live", since="2024-05-01", role="user")  # doctest: +SKIP
 
         Raises:
-            MemoryGraphError: the budget or a filter is invalid.
+            MemoryGraphError: the budget, the limit or a filter is invalid, or nothing can be what is asked for.
             NotFoundError: nothing was found, and there is no such conversation, kind or verb.
             ModelError: the embedding model failed.
         """
+        require_one(limit, "hit")
         of = Budget.parse(budget) if isinstance(budget, str) else budget
         return self._recaller(
             text,
@@ -758,8 +762,7 @@ class MemoryGraph:
         """
         from memorygraph.memory.duplicates import list_duplicates
 
-        if limit < 1:
-            raise MemoryGraphError(f"at least one is asked for, and this is {limit}")
+        require_one(limit, "group")
         return list_duplicates(self.scope, limit)
 
     def merge(
@@ -819,11 +822,12 @@ class MemoryGraph:
         from memorygraph.compiler.pete.state import id_of
         from memorygraph.runtime.pete.addresses import find_addressed, parse_address
 
+        given = identifier
         address = parse_address(identifier) if identifier.startswith("memory:") else None
         if address is not None:  # what PETE made is found by it also where it is deleted
             addressed = find_addressed(self.scope.read, [address])
             identifier = addressed[0].id if addressed else id_of(address)
-        kind, target = find_target(self.scope, identifier)
+        kind, target = find_target(self.scope, identifier, given)
         return forget_for_good(
             self.scope,
             kind,
@@ -956,9 +960,12 @@ class MemoryGraph:
             MemoryGraph.connect(namespace="copy").import_bundle("people.jsonl")
 
         Raises:
+            NotFoundError: no file is named.
             ConflictError: another process exports into the same file.
             MemoryGraphError: the namespace changed during the export, repeatedly, or the file cannot be written.
         """
+        if not str(path):
+            raise NotFoundError("no file is named")
         try:
             return export_bundle_file(self.scope, Path(path), progress)
         except OSError as error:
@@ -992,8 +999,7 @@ class MemoryGraph:
 
     def revisions(self, limit: int = 20) -> list[Revision]:
         """The last loads of the namespace, the newest first."""
-        if limit < 1:
-            raise MemoryGraphError(f"at least one revision is asked for, and this is {limit}")
+        require_one(limit, "revision")
         return list_revisions(self.scope, limit)
 
     def undo(self, revision: int, *, dry_run: bool = False, provenance: Provenance | None = None) -> LoadReport:
@@ -1102,6 +1108,7 @@ class MemoryGraph:
 
         `containing` leaves those whose name has this text in it, whatever the case.
         """
+        require_one(limit, "conversation")
         return list_stored_conversations(self.scope, limit, after=after, containing=containing)
 
     def count_conversations(self, *, after: str = "", containing: str = "") -> int:
@@ -1146,10 +1153,11 @@ class MemoryGraph:
 
         Raises:
             TypeError: it is no such client, or is recorded already.
-            MemoryGraphError: the name of the conversation is empty.
+            MemoryGraphError: the name of the conversation is empty, or too long.
         """
         if not conversation:
             raise MemoryGraphError("a conversation has a name, and this is empty")
+        check_conversation_name(conversation)
         return record(client, Recorder(self.scope, conversation))
 
     def pete(self, name: str, model: str | None = None) -> Thought:

@@ -46,13 +46,14 @@ A `Problem` is one finding in a script, with its place. `check` returns problems
 
 from __future__ import annotations
 
+import copyreg
 import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MAX_SHOWN_LINE = 100  # characters
 MAX_PROBLEMS = 100  # reported for one script: nobody reads more
@@ -177,7 +178,15 @@ def cut_problems(
     return kept
 
 
-class MemoryGraphError(Exception):
+class CopyableError(BaseException):
+    """An error that can be copied and pickled, whatever its `__init__` takes: a copy has its message and attributes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Python would give the message to `__init__`, which may make it of something else.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
+
+class MemoryGraphError(CopyableError, Exception):
     """The root of every error that memorygraph raises on purpose."""
 
     exit_code = 1

@@ -128,6 +128,28 @@ def nests_deeper(value: Any, maximum: int = MAX_JSON_DEPTH) -> bool:
     return True
 
 
+def check_keys(value: Any, owner: str) -> None:
+    """Refuse keys that are not texts: JSON would turn them into texts, and two keys into the same one.
+
+    >>> check_keys({"scores": [{1: "one"}]}, "an item")
+    Traceback (most recent call last):
+    TypeError: the keys of an item are texts, and 1 is a int
+
+    Raises:
+        TypeError: the value of this owner, or a part of it, has such a key.
+    """
+    if isinstance(value, str):  # most values are, and `isinstance` with Mapping is slow
+        return
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the keys of {owner} are texts, and {key!r} is a {type(key).__name__}")
+            check_keys(item, owner)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            check_keys(item, owner)
+
+
 def join_halves(text: str) -> str:
     r"""Make a text that can be encoded: halves of characters are put together, or replaced.
 

@@ -28,6 +28,20 @@ MAX_READ_SECONDS = 1_000_000.0  # of a query: more than a week, and no number th
 Result = TypeVar("Result")
 
 
+def require_one(limit: int, what: str) -> None:
+    """Refuse to ask for fewer than one.
+
+    >>> require_one(-1, "run")
+    Traceback (most recent call last):
+    memorygraph.errors.MemoryGraphError: at least one run is asked for, and this is -1
+
+    Raises:
+        MemoryGraphError: the limit is below one.
+    """
+    if limit < 1:
+        raise MemoryGraphError(f"at least one {what} is asked for, and this is {limit}")
+
+
 class Cancelled(MemoryGraphError):  # noqa: N818 - who asked for the work wants it no longer
     """The work was ended by whom it was done for, or because the process ends."""
 

@@ -26,6 +26,7 @@ class AsyncMemoryGraph:
 
     connection: Connection
     namespace: str
+    scope: Namespace
 
     def __init__(
         self, graph: MemoryGraph | Driver, namespace: str = "default", *, database: str | None = None
@@ -33,6 +34,7 @@ class AsyncMemoryGraph:
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *_: object) -> None: ...
 '''
+ROWS = re.compile(r"^(?:Iterator|Generator)\[(.*?)(?:, None, None)?\]$")
 
 
 def generate() -> str:
@@ -45,25 +47,16 @@ def generate() -> str:
         name = ast.unparse(method.returns) if method.returns else ""
         head = f'\nclass Async{name}:\n    """`{name}` for asyncio."""\n\n'
         parts.append((ast.parse(module.read_text("utf-8")), str(home.module), name, head))
-    imports = ["from collections.abc import AsyncIterator\n"]
-    aliases: list[str] = []
+    imports = ["from collections.abc import AsyncGenerator\n", "from memorygraph.graph.namespace import Namespace\n"]
     classes = ""
     for tree, home_module, name, head in parts:
         [body] = [node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
         text = head + "".join(_method(node) for node in body if isinstance(node, ast.FunctionDef))
         used = _names(text)
-        found = [
-            ast.unparse(node) for node in tree.body if isinstance(node, ast.Assign) and _names(node.targets) & used
-        ]
-        imports += [f"{ast.unparse(node)}\n" for node in _imports(tree, used | _names("\n".join(found)))]
-        imports += [
-            f"from {home_module} import {node.name}\n"
-            for node in tree.body
-            if isinstance(node, ast.ClassDef) and node.name in used
-        ]
-        aliases += found
+        imports += [f"{ast.unparse(node)}\n" for node in _imports(tree, used)]
+        imports += [f"from {home_module} import {made}\n" for node in tree.body for made in made_names(node) & used]
         classes += text
-    text = HEADER + "".join(imports) + "\n" + "".join(f"{alias}\n" for alias in aliases) + classes
+    text = HEADER + "".join(imports) + "\n" + classes
     return _ruff(_ruff(text, "check", "--fix", "--quiet", "--select", "I"), "format")
 
 
@@ -73,9 +66,16 @@ def _is_facet(node: ast.FunctionDef) -> bool:
     return is_cached and not node.name.startswith("_")
 
 
-def _names(source: str | list[ast.expr]) -> set[str]:
-    nodes = [ast.parse(source)] if isinstance(source, str) else source
-    return {node.id for tree in nodes for node in ast.walk(tree) if isinstance(node, ast.Name)}
+def _names(source: str) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+
+
+def made_names(node: ast.stmt) -> set[str]:
+    """The names that a statement of a module defines there: a class, or a constant."""
+    if isinstance(node, ast.ClassDef):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def _imports(tree: ast.Module, used: set[str]) -> Iterator[ast.ImportFrom]:
@@ -90,12 +90,13 @@ def _imports(tree: ast.Module, used: set[str]) -> Iterator[ast.ImportFrom]:
 
 def _method(node: ast.FunctionDef) -> str:
     """One method as the asynchronous client has it."""
-    if node.name.startswith("_") or node.name == "close":
+    if node.name.startswith("_"):
         return ""
     decorators = {ast.unparse(decorator) for decorator in node.decorator_list} & {"staticmethod", "classmethod"}
     returns = ast.unparse(node.returns) if node.returns else "None"
-    generator = re.fullmatch(r"Generator\[(.*), None, None\]", returns)
-    word, returns = ("def", f"AsyncIterator[{generator[1]}]") if generator else ("async def", returns)
+    word = "async def"
+    if any(isinstance(inner, ast.Yield | ast.YieldFrom) for inner in ast.walk(node)):
+        word, returns = "def", ROWS.sub(r"AsyncGenerator[\1]", returns)
     if _is_facet(node):
         return f"    @property\n    def {node.name}(self) -> Async{returns}: ...\n"
     first_line = (ast.get_docstring(node) or "").partition("\n\n")[0].replace("\n", " ")

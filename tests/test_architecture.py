@@ -15,7 +15,6 @@ from memorygraph import errors
 from memorygraph.cli import _COMMANDS
 from memorygraph.client import MemoryGraph
 from memorygraph.errors import MemoryGraphError
-from tests import async_stub
 from tests.modules import FILES, PACKAGE, imports, nodes_of, part_of
 from tests.site.codes import ERROR
 
@@ -172,10 +171,6 @@ def test_every_command_that_works_on_the_graph_has_its_method() -> None:
     other_names = {"show": "element", "import": "import_memory", "adopt": "adopt_memory"}
     methods = {other_names.get(name, name) for name in _COMMANDS.keys() - only_commands}
     assert [name for name in methods if not callable(getattr(MemoryGraph, name, None))] == []
-
-
-def test_the_asynchronous_client_has_the_signatures_of_the_client() -> None:
-    assert async_stub.STUB.read_text("utf-8") == async_stub.generate(), "run python -m tests.async_stub"
 
 
 def test_the_tree_of_errors_is_drawn_whole() -> None:

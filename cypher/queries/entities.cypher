@@ -352,7 +352,7 @@ CYPHER 25
 WHEN $text = '' THEN {
   MATCH (node:Node {namespace: $namespace})
   USING INDEX SEEK node:Node(namespace, name)
-  WHERE node.name > '' AND NOT node:Observation
+  WHERE node.name > '' AND NOT node:Observation AND NOT node:Item
   WITH DISTINCT node.namespace AS namespace, node.name AS name
   ORDER BY namespace, name
   LIMIT $limit
@@ -361,7 +361,7 @@ WHEN $text = '' THEN {
 ELSE {
   MATCH (node:Node {namespace: $namespace})
   USING INDEX SEEK node:Node(namespace, name)
-  WHERE node.name STARTS WITH $text AND NOT node:Observation
+  WHERE node.name STARTS WITH $text AND NOT node:Observation AND NOT node:Item
   WITH DISTINCT node.namespace AS namespace, node.name AS name
   ORDER BY namespace, name
   LIMIT $limit

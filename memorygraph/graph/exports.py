@@ -6,7 +6,7 @@ GraphML is written here element by element, as it is read: a library such as net
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, TextIO, TypeVar
 from xml.etree import ElementTree
@@ -56,7 +56,8 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> L
             closing(namespace.stream("read/all-nodes", seconds=ALL_SECONDS)) as nodes,
             closing(namespace.stream(query, seconds=ALL_SECONDS)) as edges,
         ):
-            file.writelines(format_elements(form, (Node(**row) for row in nodes), sayable(edges), left_out))
+            found = (Node(**row) for row in nodes), sayable(edges)
+            file.writelines(format_elements(form, *found, left_out, others=OTHER_FORMATS))
         for row in namespace.read("read/beyond-nodes-and-edges", limit=MAX_EXAMPLES, seconds=ALL_SECONDS):
             left_out.add_counted(row["what"], row["count"], row["examples"])
 
@@ -95,10 +96,16 @@ def unfinished_import(namespace: Namespace) -> MemoryGraphError:
     )
 
 
-def format_elements(form: str, nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses) -> Iterator[str]:
-    """Format nodes and edges, piece by piece; `left_out` is told what the format cannot say."""
+def format_elements(
+    form: str, nodes: Iterator[Node], edges: Iterator[Edge], left_out: Losses, others: Sequence[str] = ()
+) -> Iterator[str]:
+    """Format nodes and edges, piece by piece; `left_out` is told what the format cannot say.
+
+    Raises:
+        NotFoundError: there is no such format; the error names the `others` too that the caller has.
+    """
     if form not in FORMATS:
-        raise NotFoundError(f"no export format {form!r}; there are {', '.join(FORMATS)}")
+        raise NotFoundError(f"no export format {form!r}; there are {', '.join((*FORMATS, *others))}")
     return FORMATS[form](nodes, edges, left_out)
 
 
@@ -171,3 +178,4 @@ def _xml(kind: str, attributes: dict[str, str], data: Mapping[str, str] | None =
 
 
 FORMATS = {"contextscript": _contextscript, "jsonl": _jsonl, "graphml": _graphml}
+OTHER_FORMATS = ("bundle", "server-memory")  # of a whole namespace as it is now, which are written elsewhere

@@ -141,8 +141,10 @@ def read_counts(texts: Iterable[str] | None) -> dict[str, int]:
     return {kind: int(count) for count, _, kind in parts}
 
 
-def find_target(namespace: Namespace, text: str) -> tuple[ForgettingKind, str]:
+def find_target(namespace: Namespace, text: str, given: str) -> tuple[ForgettingKind, str]:
     """Find what is to be forgotten, its kind and its id; an id comes before a name, and that before an alias.
+
+    Errors name it as it was `given`, which may be an address.
 
     Raises:
         NotFoundError: nothing has or had this id, and no node has this name.
@@ -156,7 +158,7 @@ def find_target(namespace: Namespace, text: str) -> tuple[ForgettingKind, str]:
     for row in namespace.read("forget/begun-by-name", name=text):  # an interrupted list, whose node may be gone already
         return "node", str(row["id"])
     raise NotFoundError(
-        f"nothing in namespace `{namespace}` has the id or the name `{text}`; `search` finds ids by text, "
+        f"nothing in namespace `{namespace}` has the id or the name `{given}`; `search` finds ids by text, "
         "and `messages forget` forgets a conversation by its name"
     )
 

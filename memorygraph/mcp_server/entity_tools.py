@@ -22,7 +22,7 @@ from memorygraph.mcp_server.wording import (
 from memorygraph.memory.pages import EntityGraph, as_json
 from memorygraph.memory.values import (
     AddedObservations,
-    DeletedRelation,
+    AnyRelation,
     Entity,
     EntityOutcome,
     ObservationDeletion,
@@ -43,7 +43,7 @@ DeletedNames = Annotated[list[str], Field(alias="entityNames", description="The 
 DistinguishCase = Annotated[
     bool, Field(alias="distinguishCase", description="Create a name that another entity has in another case, too")
 ]
-DeletedRelations = Annotated[list[DeletedRelation], Field(description="The relations to delete")]
+DeletedRelations = Annotated[list[AnyRelation], Field(description="The relations to delete")]
 
 
 class PageArguments(ToolArguments):

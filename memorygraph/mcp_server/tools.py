@@ -30,7 +30,7 @@ from memorygraph.mcp_server.schemas import schema_of_answer, schema_of_arguments
 from memorygraph.mcp_server.sdk import make
 from memorygraph.mcp_server.wording import DRY_RUN, say_in_words_of_tools
 from memorygraph.memory.pages import MIN_TOKENS, as_json, shorten_part
-from memorygraph.memory.transfer import explain_validation_error
+from memorygraph.memory.values import explain_validation_error
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph

@@ -16,15 +16,19 @@ from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.limits import require_one
 from memorygraph.memory.pages import EntityGraph, PageRequest
 from memorygraph.memory.values import (
     AddedObservations,
+    AnyRelation,
     Entity,
     EntityOutcome,
     ObservationDeletion,
     Observations,
     Relation,
     RelationOutcome,
+    read_names,
+    read_values,
 )
 from memorygraph.memory.writes import (
     MAX_OF_A_WRITE,
@@ -240,11 +244,14 @@ class Entities:
     """The entities of a namespace, with their observations and relations, by their names.
 
     The records of its writes are attributed to `provenance`. A `ConnectionError` says that the server cannot be
-    reached, and a `MemoryGraphError` that a cursor is invalid.
+    reached, and a `MemoryGraphError` that a cursor is invalid, or a value or a list of names.
+
+    What is given is an `Entity`, `Relation`, `Observations` or `ObservationDeletion` of `memorygraph.memory.values`,
+    made with the names of its attributes, or a mapping as the tools of the memory server take it.
 
     >>> from memorygraph import MemoryGraph
     >>> with MemoryGraph.connect() as mg:  # doctest: +SKIP
-    ...     mg.entities.create([Entity(name="Ada", type="person", observations=["likes tea"])])
+    ...     mg.entities.create([Entity(name="Ada", entity_type="person", observations=["likes tea"])])
     ...     mg.entities.open(["Ada"]).entities[0].observations
     ['likes tea']
     """
@@ -256,7 +263,9 @@ class Entities:
         """The same entities, with writes whose records name another author."""
         return replace(self, provenance=provenance)
 
-    def create(self, entities: Sequence[Entity], *, distinguish_case: bool = False) -> CreatedEntities:
+    def create(
+        self, entities: Sequence[Entity | Mapping[str, Any]], *, distinguish_case: bool = False
+    ) -> CreatedEntities:
         """Create entities; the observations of one that exists are added to it.
 
         A name that no entity has stands for the one that has it in another case, stored or earlier in the request,
@@ -264,7 +273,7 @@ class Entities:
         """
         types: dict[str, str] = {}
         texts: dict[str, dict[str, None]] = {}
-        for entity in entities:
+        for entity in read_values(Entity, entities):
             types.setdefault(entity.name, entity.entity_type)
             texts.setdefault(entity.name, {}).update(dict.fromkeys(entity.observations))
 
@@ -293,17 +302,18 @@ class Entities:
         spelled = () if distinguish_case else [*types]
         return store_plan(self._writer, types, build, statements=len(entities), spelled=spelled)
 
-    def relate(self, relations: Sequence[Relation]) -> CreatedRelations:
+    def relate(self, relations: Sequence[Relation | Mapping[str, Any]]) -> CreatedRelations:
         """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
-        names = [name for relation in relations for name in (relation.source, relation.target)]
+        wanted = read_values(Relation, relations)
+        names = [name for relation in wanted for name in (relation.source, relation.target)]
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedRelations]:
             plan.require(names)
-            indexes = [plan.relate(relation) for relation in relations]
+            indexes = [plan.relate(relation) for relation in wanted]
 
             def report(stored: StoredWrite) -> CreatedRelations:
                 created, outcomes = [], []
-                for relation, index in zip(relations, indexes, strict=True):
+                for relation, index in zip(wanted, indexes, strict=True):
                     new = index in stored.indexes
                     if new:
                         created.append(relation)
@@ -319,18 +329,17 @@ class Entities:
 
         return store_plan(self._writer, names, build, statements=len(relations), spelled=names)
 
-    def observe(self, observations: Sequence[Observations]) -> list[AddedObservations]:
+    def observe(self, observations: Sequence[Observations | Mapping[str, Any]]) -> list[AddedObservations]:
         """Add observations to entities that exist; returns the new ones, in the order of the request.
 
         A `NotFoundError` names missing entities, and nothing is stored.
         """
-        names = [wanted.entity_name for wanted in observations]
+        wanted = read_values(Observations, observations)
+        names = [each.entity_name for each in wanted]
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], list[AddedObservations]]:
             plan.require(names)
-            given = [
-                [(plan.observe(wanted.entity_name, text), text) for text in wanted.contents] for wanted in observations
-            ]
+            given = [[(plan.observe(each.entity_name, text), text) for text in each.contents] for each in wanted]
 
             def report(stored: StoredWrite) -> list[AddedObservations]:
                 new = ([text for index, text in texts if index in stored.indexes] for texts in given)
@@ -350,15 +359,16 @@ class Entities:
         def find(_transaction: NamespaceTransaction, found: Ids) -> Found:
             return {"nodes": [identifier for ids in found.values() for identifier in ids]}
 
-        return self._writer.delete(names, find, len(names))
+        wanted = read_names(names)
+        return self._writer.delete(wanted, find, len(wanted))
 
-    def delete_observations(self, deletions: Sequence[ObservationDeletion]) -> dict[str, int]:
+    def delete_observations(self, deletions: Sequence[ObservationDeletion | Mapping[str, Any]]) -> dict[str, int]:
         """Delete observations by their texts; missing ones are ignored.
 
         Returns the counts, and as `found` how many of the observations were there.
         """
         texts: dict[str, dict[str, None]] = {}
-        for deletion in deletions:
+        for deletion in read_values(ObservationDeletion, deletions):
             texts.setdefault(deletion.entity_name, {}).update(dict.fromkeys(deletion.observations))
         there: set[tuple[str, str]] = set()
 
@@ -373,12 +383,13 @@ class Entities:
 
         return {**self._writer.delete(texts, find, len(deletions)), "found": len(there)}
 
-    def delete_relations(self, relations: Sequence[Relation]) -> dict[str, int]:
+    def delete_relations(self, relations: Sequence[AnyRelation | Mapping[str, Any]]) -> dict[str, int]:
         """Delete relations; missing ones are ignored.
 
         Returns the counts, and as `found` how many of the relations were there.
         """
-        names = [name for relation in relations for name in (relation.source, relation.target)]
+        wanted = read_values(AnyRelation, relations)
+        names = [name for relation in wanted for name in (relation.source, relation.target)]
         there: set[tuple[str, str, str]] = set()
 
         def find(transaction: NamespaceTransaction, found: Ids) -> Found:
@@ -389,11 +400,11 @@ class Entities:
                     "targets": found[each.target],
                     "verb": each.relation_type,
                 }
-                for index, each in enumerate(relations)
+                for index, each in enumerate(wanted)
                 if each.source in found and each.target in found
             ]
             [edges] = transaction.run("entities/find-relations", rows=rows)
-            of_these = [relations[index] for index in edges["found"]]
+            of_these = [wanted[index] for index in edges["found"]]
             there.clear()
             there.update((found[each.source][0], each.relation_type, found[each.target][0]) for each in of_these)
             return edges
@@ -402,16 +413,18 @@ class Entities:
 
     def aliases(self, names: Iterable[str]) -> dict[str, str]:
         """Those of these names that are aliases, each with the name of the entity that it stands for."""
-        rows = self.namespace.read("merges/entities-of-aliases", names=list(dict.fromkeys(filter(None, names))))
+        wanted = list(dict.fromkeys(filter(None, read_names(names))))
+        rows = self.namespace.read("merges/entities-of-aliases", names=wanted)
         return {row["alias"]: row["entity"] for row in rows}
 
     def names(self, beginning: str = "", limit: int = 100) -> list[str]:
         """The names of entities that begin with a text, in their order, and at most so many."""
+        require_one(limit, "name")
         return [row["name"] for row in self.namespace.read("entities/names-beginning", text=beginning, limit=limit)]
 
     def missing(self, names: Iterable[str]) -> list[str]:
         """Those of these names that no entity has, as a name or an alias."""
-        return [row["name"] for row in self.namespace.read("entities/missing-names", names=list(names))]
+        return [row["name"] for row in self.namespace.read("entities/missing-names", names=read_names(names))]
 
     def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
@@ -428,9 +441,10 @@ class Entities:
         names_only: bool = False,
     ) -> EntityGraph:
         """The entities of these names or aliases, and the relations that begin or end at one of them."""
-        page = PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).open_names(names)
+        wanted = read_names(names)
+        page = PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).open_names(wanted)
         named = {entity.name for entity in page.entities}
-        others = [name for name in names if name not in named]
+        others = [name for name in wanted if name not in named]
         return replace(page, aliases=self.aliases(others)) if others else page
 
     def search(

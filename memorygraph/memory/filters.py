@@ -5,10 +5,10 @@ A filter of messages leaves messages only, and one of nodes leaves nodes only, b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Self, TypedDict, cast
+from typing import Any, Literal, Self, TypedDict, cast
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
@@ -16,6 +16,8 @@ from memorygraph.graph.search import SHARED_TOKEN, conversation_token, quote_phr
 from memorygraph.messages.indexing import day_token, in_utc, role_token, speaker_of, speaker_token, time_token
 
 Time = str | date | datetime
+Kind = Literal["node", "message"]
+"""Of hits: what a recall may be limited to by `kinds`."""
 MESSAGE_ROLES = ("assistant", "developer", "function", "system", "tool", "user")
 LAST_TEXT = "\U0010ffff"
 VERB_LOOKED_AT = 10  # how many times as many nodes are looked at for a verb
@@ -23,6 +25,8 @@ FIRST_TIME = datetime(1, 1, 1, tzinfo=UTC)
 LAST_TIME = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 ANY_TEXT = ("", LAST_TEXT)
 SHOWN_WITHOUT_KIND = "node"  # as what the queries of `entities` show nodes without a kind
+NODE_FILTERS = "`kind` and `verb` are of nodes"
+MESSAGE_FILTERS = "`since`, `until`, `role`, `speaker` and `conversation` are of messages"
 SHARED = ""
 """The home of a message that several conversations have."""
 
@@ -74,10 +78,7 @@ class RecallFilter:
         if filtered.since and filtered.until and filtered.since >= filtered.until:
             raise MemoryGraphError("nothing was said after `since` and before `until`: `since` is the earlier time")
         if filtered.of_messages and filtered.of_nodes:
-            raise MemoryGraphError(
-                "nothing can fit: `kind` and `verb` are of nodes; `since`, `until`, `role`, `speaker` and "
-                "`conversation` are of messages"
-            )
+            raise MemoryGraphError(f"nothing can fit: {NODE_FILTERS}; {MESSAGE_FILTERS}")
         return filtered
 
     @property
@@ -114,6 +115,18 @@ class RecallFilter:
     def leaves(self, kind: str) -> bool:
         """Whether any hit of a kind, `node` or `message`, can fit."""
         return not (self.of_messages if kind == "node" else self.of_nodes)
+
+    def kinds_left(self, kinds: Sequence[Kind]) -> list[Kind]:
+        """Those of these kinds of which a hit can fit.
+
+        Raises:
+            MemoryGraphError: kinds are given, and no hit of them can fit.
+        """
+        left = [kind for kind in kinds if self.leaves(kind)]
+        if kinds and not left:
+            filters, only = (NODE_FILTERS, "messages") if self.of_nodes else (MESSAGE_FILTERS, "nodes")
+            raise MemoryGraphError(f"nothing can fit: {filters}, and `kinds` leaves {only} only")
+        return left
 
     def searches(
         self, namespace: str, messages: str, nodes: str, all_nodes: str, depth: int, *, leads: bool

@@ -23,6 +23,7 @@ from memorygraph.json_text import (
     HALF_CHARACTER,
     MAX_JSON_DEPTH,
     UnreadableRecord,
+    check_keys,
     nests_deeper,
     parse_stored_json,
 )
@@ -164,11 +165,12 @@ class ItemWrites:
         `times` are when it was created and updated where it comes from elsewhere; else it is now.
 
         Raises:
-            TypeError: the value is not JSON.
+            TypeError: the value is not JSON, or a key in it is not a text.
             ValueError: the value has a number that JSON has not, or nests too deep.
             MemoryGraphError: the address is too long, or the time, or a text has half a character.
         """
         refuse_deep(value)
+        check_keys(value, "an item")
         body = json.dumps(dict(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         if any(map(HALF_CHARACTER.search, (address.shelf, address.key, body, text or ""))):
             raise MemoryGraphError("a text with half a character cannot be stored: an emoji, say, that was cut in two")
@@ -204,6 +206,9 @@ class Items:
 
     def list_under(self, prefix: str, *, skip: int = 0, limit: int | None = None) -> Iterator[StoredItem]:
         """Yield the items of a shelf and of those inside it, in the order of their shelves and keys."""
+        for name, number in (("skip", skip), ("limit", limit or 0)):
+            if number < 0:
+                raise MemoryGraphError(f"`{name}` is not negative, and this is {number}")
         shelf, end, key = prefix, end_of_prefix(prefix), None
         while limit is None or limit > 0:
             size = PAGE if limit is None else min(PAGE, limit)

@@ -25,8 +25,8 @@ from pydantic import ValidationError
 from memorygraph.errors import NotFoundError, Problem, ScriptError, cut_problems
 from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory.transfer import ForeignFile, Transfer, explain_validation_error
-from memorygraph.memory.values import Entity, Relation
+from memorygraph.memory.transfer import ForeignFile, Transfer
+from memorygraph.memory.values import Entity, Relation, explain_validation_error
 from memorygraph.memory.writes import Writer
 from memorygraph.scripts import storable_path
 from memorygraph.sentences import list_some

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 from threading import Lock, Thread
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from memorygraph.budget import Budget
 from memorygraph.context.labels import one_line
@@ -26,7 +26,7 @@ from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.elements import OWNERS, as_text
 from memorygraph.graph.namespace import Namespace
 from memorygraph.graph.stored_parts import store_missing_parts
-from memorygraph.memory.filters import FilterOptions, RecallFilter, can_lead_on, check_filter
+from memorygraph.memory.filters import FilterOptions, Kind, RecallFilter, can_lead_on, check_filter
 from memorygraph.memory.intent import WISHES, find_intent, topic_words
 from memorygraph.memory.prompt_texts import PromptText, fit_texts, render_items
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_all, embed_missing, vector_parameters
@@ -36,7 +36,6 @@ from memorygraph.messages.message import Message
 from memorygraph.messages.passages import Passage, find_passages
 from memorygraph.query import Query
 
-Kind = Literal["node", "message"]
 KINDS: tuple[Kind, ...] = ("node", "message")
 LABELS = {"node": "Node", "message": "Message"}
 MAX_HITS = 20
@@ -357,7 +356,7 @@ def recall_query(
         meant = " ".join(words)
     if isinstance(kinds, str) or any(kind not in KINDS for kind in kinds):
         raise MemoryGraphError(f"invalid `kinds` {kinds!r}: give a list of {' and '.join(map(repr, KINDS))}, or of one")
-    kinds = [kind for kind in kinds if filtered.leaves(kind)]
+    kinds = filtered.kinds_left(kinds)
     if not words or limit < 1 or not kinds:
         return None
     message_terms = words_query(words, times_meant(text, at), [namespace.token], {"said": 1})

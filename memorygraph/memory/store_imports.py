@@ -22,7 +22,8 @@ from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_json, parse_stored_json
 from memorygraph.memory.items import LANGUAGE, ItemKey, Items, ItemWrites, shelf_of, text_of_value
-from memorygraph.memory.transfer import ForeignFile, RecordWarning, explain_validation_error
+from memorygraph.memory.transfer import ForeignFile, RecordWarning
+from memorygraph.memory.values import explain_validation_error
 from memorygraph.sentences import count_of
 
 MEM0_SHELF = "mem0"

@@ -35,7 +35,7 @@ from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import HALF_CHARACTER, parse_json
 from memorygraph.library import CYPHER
 from memorygraph.memory.entities import Entities, EntityPlan, StoredWrite, store_plan
-from memorygraph.memory.values import Entity, Relation
+from memorygraph.memory.values import Entity, Relation, explain_validation_error
 from memorygraph.memory.writes import LANGUAGE, Writer
 from memorygraph.scripts import read_script, storable_path
 from memorygraph.sentences import count_of
@@ -318,13 +318,6 @@ def parse_item(line: str) -> Entity | Relation:
         return kind.model_validate({key: inner for key, inner in value.items() if key != "type"})
     except ValidationError as error:
         raise ValueError(explain_validation_error(error)) from None
-
-
-def explain_validation_error(error: ValidationError) -> str:
-    """The errors of a validation, in one line."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    shown = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" if each["loc"] else each["msg"] for each in found[:20]]
-    return "; ".join(shown + ([f"and {len(found) - 20} more"] if len(found) > 20 else []))
 
 
 def adopt_row(kind: type[Any], row: dict[str, Any], **values: Any) -> Any:

@@ -1,15 +1,25 @@
 """Entities, observations and relations as values, in the words of both memory servers that people use.
 
 Each model reads `from` and `source`, `to` and `target`, `entityType` and `type`, `contents` and `observations`, and
-writes the first of each pair.
+writes the first of each pair. Made in Python, it takes the names of its attributes, which type checkers know.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+)
 
+from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.contextscript import MAX_ID, MAX_NAME
 
 # With any limit, pydantic looks into the text and refuses half characters, which Neo4j cannot store.
@@ -27,6 +37,9 @@ class EntityValue(BaseModel):
     def as_dict(self) -> dict[str, Any]:
         """The value as JSON, in the words of the reference server, without what there is nothing to say of."""
         return self.model_dump(by_alias=True, exclude_none=True)
+
+
+Value = TypeVar("Value", bound=EntityValue)
 
 
 class Entity(EntityValue):
@@ -47,12 +60,8 @@ class Entity(EntityValue):
     )
 
 
-class Relation(EntityValue):
-    """A directed relation between two entities, in active voice.
-
-    >>> Relation.model_validate({"source": "Ada", "target": "Bob", "relationType": "knows"}).as_dict()
-    {'from': 'Ada', 'to': 'Bob', 'relationType': 'knows'}
-    """
+class AnyRelation(EntityValue):
+    """A relation whose type has any length, as earlier releases have stored it: it can be deleted."""
 
     source: Name = Field(
         description="The entity where the relation starts",
@@ -64,19 +73,29 @@ class Relation(EntityValue):
         validation_alias=AliasChoices("to", "target"),
         serialization_alias="to",
     )
-    relation_type: RelationType = Field(description="The type of the relation", alias="relationType")
+    relation_type: Text = Field(
+        description="The type of the relation", validation_alias="relationType", serialization_alias="relationType"
+    )
 
 
-class DeletedRelation(Relation):
-    """A relation to delete: earlier releases have stored types of any length."""
+class Relation(AnyRelation):
+    """A directed relation between two entities, in active voice.
 
-    relation_type: Text = Field(description="The type of the relation", alias="relationType")
+    >>> Relation.model_validate({"source": "Ada", "target": "Bob", "relationType": "knows"}).as_dict()
+    {'from': 'Ada', 'to': 'Bob', 'relationType': 'knows'}
+    """
+
+    relation_type: RelationType = Field(
+        description="The type of the relation", validation_alias="relationType", serialization_alias="relationType"
+    )
 
 
 class Observations(EntityValue):
     """Observations to add to an entity."""
 
-    entity_name: Name = Field(description="The entity they are of", alias="entityName")
+    entity_name: Name = Field(
+        description="The entity they are of", validation_alias="entityName", serialization_alias="entityName"
+    )
     contents: list[Text] = Field(
         description="The observations to add",
         validation_alias=AliasChoices("contents", "observations"),
@@ -87,7 +106,9 @@ class Observations(EntityValue):
 class ObservationDeletion(EntityValue):
     """Observations to delete from an entity."""
 
-    entity_name: Name = Field(description="The entity they are of", alias="entityName")
+    entity_name: Name = Field(
+        description="The entity they are of", validation_alias="entityName", serialization_alias="entityName"
+    )
     observations: list[Text] = Field(
         description="The observations to delete",
         validation_alias=AliasChoices("observations", "contents"),
@@ -128,3 +149,40 @@ class RelationOutcome(EntityValue):
     relation_type: str = Field(alias="relationType")
     outcome: str
     aliases: dict[str, str] | None = None
+
+
+def read_values(kind: type[Value], given: Iterable[Value | Mapping[str, Any]]) -> list[Value]:
+    """Read the values of a request: each is one of this kind, or a mapping in either dialect.
+
+    >>> read_values(Entity, [{"name": "Ada", "entityType": "person"}])[0].entity_type
+    'person'
+
+    Raises:
+        MemoryGraphError: one is neither.
+    """
+    values: list[Value] = []
+    for number, value in enumerate(given, 1):
+        try:
+            values.append(kind.model_validate(value))
+        except ValidationError as error:
+            told = explain_validation_error(error)
+            raise MemoryGraphError(f"value {number} of the list is no {kind.__name__}: {told}") from None
+    return values
+
+
+def read_names(names: Iterable[str]) -> list[str]:
+    """Read the names of a request.
+
+    Raises:
+        MemoryGraphError: a text is given, and each of its letters would be a name.
+    """
+    if isinstance(names, str):
+        raise MemoryGraphError(f"invalid names {names!r}: give a list of names, of one too, as [{names!r}]")
+    return list(names)
+
+
+def explain_validation_error(error: ValidationError) -> str:
+    """The errors of a validation, in one line."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    shown = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" if each["loc"] else each["msg"] for each in found[:20]]
+    return "; ".join(shown + ([f"and {len(found) - 20} more"] if len(found) > 20 else []))

@@ -14,7 +14,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
-from memorygraph.json_text import MAX_JSON_DEPTH, check_json_depth, parse_json, parse_stored_json
+from memorygraph.json_text import MAX_JSON_DEPTH, check_json_depth, check_keys, parse_json, parse_stored_json
 
 ROOT = ""  # the parent id of a first message
 ATTACHED_KEYS = ("metadata", "subgraph")  # kept beside a message, and no part of its identity
@@ -154,7 +154,7 @@ def digest(domain: bytes, owner: str, body: str) -> str:
 def canonical_json(value: Any) -> str:
     """The one JSON text of a value: sorted keys, no blanks, and nothing that JSON or UTF-8 would change."""
     try:
-        check_keys(value)
+        check_keys(value, "a message")
         text = _ENCODER.encode(value)
         # JSON writes half of a surrogate pair, and UTF-8 does not.
         text.encode()
@@ -192,20 +192,6 @@ def as_mapping(value: Any) -> Mapping[str, Any]:
     if not isinstance(mapping, Mapping):
         raise TypeError(f"a message is a dict with a role and a content, and this is a {type(value).__name__}")
     return mapping
-
-
-def check_keys(value: Any) -> None:
-    """Refuse keys that are not texts: JSON would turn them into texts, and two keys into the same one."""
-    if isinstance(value, str):  # most values are, and `isinstance` with Mapping is slow
-        return
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise TypeError(f"the keys of a message are texts, and {key!r} is a {type(key).__name__}")
-            check_keys(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            check_keys(item)
 
 
 def check_mappings(key: str, value: Any, expected: str) -> None:

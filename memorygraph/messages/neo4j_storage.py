@@ -23,6 +23,7 @@ from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_o
 from memorygraph.graph.search import token_parameters
 from memorygraph.graph.sizes import NEW_EDGE_BYTES, NEW_NODE_BYTES, refuse_texts
 from memorygraph.json_text import UnreadableRecord
+from memorygraph.languages.contextscript import MAX_NAME
 from memorygraph.messages.history import Attachment, MessageEntry, Version, VersionChange, seal
 from memorygraph.messages.indexing import index_row
 from memorygraph.messages.message import ROOT, Message, chain
@@ -63,6 +64,18 @@ def count_stored_conversations(namespace: Namespace, *, after: str = "", contain
     """The number of the conversations after a name that have a text in theirs."""
     [row] = namespace.read("messages/count-conversations", after=after, containing=containing)
     return int(row["conversations"])
+
+
+def check_conversation_name(name: str) -> None:
+    """Refuse a name that no conversation can have.
+
+    Raises:
+        MemoryGraphError: it is longer than that of a node.
+    """
+    if len(name) > MAX_NAME:
+        raise MemoryGraphError(
+            f"the name of a conversation has at most {MAX_NAME:,} characters, and this has {len(name):,}: {name[:40]}…"
+        )
 
 
 class Neo4jStorage:
@@ -154,6 +167,7 @@ class Neo4jStorage:
         self, entries: Sequence[MessageEntry], attachments: Sequence[Attachment] = (), *, response: str | None = None
     ) -> Version:
         """Put a whole conversation on the version that it fits; run again, it changes nothing."""
+        check_conversation_name(self.name)
         tip = entries[-1].id
         ids = [entry.id for entry in reversed(entries)]
         place = self.namespace.query(
@@ -228,6 +242,7 @@ class Neo4jStorage:
         refuse_texts(self.namespace, (), texts, other_bytes=passages * (NEW_NODE_BYTES + NEW_EDGE_BYTES))
 
     def _create(self, transaction: NamespaceTransaction, version: str) -> None:
+        check_conversation_name(self.name)
         transaction.run("messages/create-conversation", name=self.name, recalled=self.recalled, version=version)
 
     def _append(

@@ -195,7 +195,11 @@ class ConversationReader:
     def _loaded(self) -> list[MessageEntry]:
         with self._lock:
             if self._entries is None:
-                self._entries = self._storage.path(self.version.tip)
+                try:
+                    self._entries = self._storage.path(self.version.tip)
+                except NotFoundError as error:
+                    told = f"conversation `{self.name}` was forgotten since this list was first read"
+                    raise NotFoundError(f"{told}; `refresh()` reads what there is now") from error
                 # A message that was appended while the version was read may count in its length, and not be at its tip.
                 self._known = replace(self.version, length=len(self._entries))
             return self._entries

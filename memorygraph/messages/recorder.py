@@ -26,7 +26,7 @@ from memorygraph.json_text import parse_stored_json
 from memorygraph.messages.calls import NOT_A_MESSAGE, RESPONSES, Exchange, RecordedCall, exchange_of, messages_of_input
 from memorygraph.messages.history import Attachment, MessageEntry, entries_of
 from memorygraph.messages.message import ROOT, Message
-from memorygraph.messages.neo4j_storage import Neo4jStorage
+from memorygraph.messages.neo4j_storage import Neo4jStorage, check_conversation_name
 from memorygraph.messages.spool import REASON, Spool, may_be_of_database
 
 PATIENCE_SECONDS = 3.0  # how long a caller waits without progress; other callers' records are progress
@@ -282,6 +282,10 @@ class Recorder:
         if not call.conversation:
             name = find_continued(namespace, prompt) or call.new_conversation
             storage = Neo4jStorage(namespace, name, recalled=call.recalled)
+        try:
+            check_conversation_name(storage.name)
+        except MemoryGraphError as error:
+            raise BadRecordError(str(error)) from error
         try:
             self._write_paths(storage, call, exchange, paths, whole=whole)
         except QueryError as error:

@@ -19,6 +19,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.message_labels import labels_of_message
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of, work_through
+from memorygraph.limits import require_one
 from memorygraph.messages.history import seal
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_QUERY
@@ -183,6 +184,7 @@ class Threads:
 
     def list_threads(self, limit: int = MAX_THREADS, *, after: str = "") -> list[ThreadInfo]:
         """The threads by id: all, or so many that come `after` one."""
+        require_one(limit, "thread")
         return [ThreadInfo(**row) for row in self.namespace.read("threads/threads", limit=limit, after=after)]
 
     def put(

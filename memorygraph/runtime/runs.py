@@ -13,7 +13,7 @@ from typing import Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
-from memorygraph.errors import ConnectionError, MemoryGraphError
+from memorygraph.errors import ConnectionError, CopyableError, MemoryGraphError
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
@@ -87,7 +87,7 @@ class RunResult(Sentence):
         return {each.name: copy_value(getattr(self, each.name)) for each in fields(self)}
 
 
-class RunInterrupted(KeyboardInterrupt):
+class RunInterrupted(CopyableError, KeyboardInterrupt):  # noqa: N818 - no error: the user wanted it
     """The user has stopped a run. Its record is stored: `run` is its id, and `done` says how much of it that holds.
 
     A `resumable` run goes on with `resume=run`.

@@ -403,6 +403,20 @@ def bundle(graph: MemoryGraph) -> str:
     return exported(graph)
 
 
+def test_a_format_that_there_is_not_is_refused_with_those_that_there_are(graph: MemoryGraph) -> None:
+    with pytest.raises(NotFoundError, match=r"'pdf'; there are contextscript, jsonl, graphml, bundle, server-memory$"):
+        graph.export("pdf")
+    graph.load('Node(node_id="a", name="A", data="");')
+    with pytest.raises(NotFoundError, match=r"'bundle'; there are contextscript, jsonl, graphml$"):
+        graph.at(1).export("bundle")
+
+
+def test_a_bundle_needs_the_name_of_a_file(graph: MemoryGraph) -> None:
+    for ask in (graph.export_bundle, graph.import_bundle):
+        with pytest.raises(NotFoundError, match=r"^no file is named$"):
+            ask("")
+
+
 @pytest.mark.parametrize("line", range(1, 9))
 def test_a_changed_line_is_refused_with_its_number_and_stores_nothing(
     bundle: str, graph: MemoryGraph, tmp_path: Path, line: int

@@ -554,6 +554,11 @@ def test_a_name_of_several_is_not_forgotten_and_their_ids_are_said(graph: Memory
         graph.forget("ada lovelace")
 
 
+def test_an_address_of_nothing_is_said_as_it_was_given(graph: MemoryGraph) -> None:
+    with pytest.raises(NotFoundError, match="has the id or the name `memory:99`;"):
+        graph.forget("memory:99")
+
+
 def test_an_id_that_raw_cypher_has_given_to_two_things_is_refused_with_what_to_do(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="b", name="B", data="");' + NODE)
     graph.query(

@@ -23,7 +23,7 @@ from memorygraph.memory import entities as entities_module
 from memorygraph.memory import pages
 from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, PageRequest, PageStart, WholeGraph, as_json
-from memorygraph.memory.values import DeletedRelation, Entity, ObservationDeletion, Observations, Relation
+from memorygraph.memory.values import AnyRelation, Entity, EntityValue, ObservationDeletion, Observations, Relation
 from memorygraph.query import Query
 from tests.examples import FEWEST_GRAPHS, amount, examples
 
@@ -85,6 +85,57 @@ def test_both_dialects_are_read() -> None:
     assert Observations.model_validate({"entityName": "A", "contents": ["o"]}) == Observations.model_validate(
         {"entityName": "A", "observations": ["o"]}
     )
+
+
+@pytest.mark.parametrize("asked", ["delete", "open", "missing", "aliases"])
+def test_a_text_is_no_list_of_names_for_each_of_its_letters_would_be_one(mem: Memory, asked: str) -> None:
+    mem.create(entity("A"), entity("B"))
+    with pytest.raises(MemoryGraphError, match=r"^invalid names 'AB': give a list of names, .* \['AB'\]$"):
+        getattr(mem.graph.entities, asked)("AB")
+    assert mem.graph.entities.missing(["A", "B"]) == []
+
+
+def test_a_value_of_a_request_may_be_a_mapping_in_either_dialect(mem: Memory) -> None:
+    entities = mem.graph.entities
+    created = entities.create([{"name": "Ada", "type": "person"}, entity("Bob")])
+    assert [each.entity_type for each in created.entities] == ["person", "person"]
+    [added] = entities.observe([{"entityName": "Ada", "contents": ["likes tea", "likes maps"]}])
+    assert added.added_observations == ["likes tea", "likes maps"]
+    knows = {"source": "Ada", "target": "Bob", "relationType": "knows"}
+    assert [each.outcome for each in entities.relate([knows]).outcomes] == ["created"]
+    assert entities.delete_observations([{"entityName": "Ada", "observations": ["likes tea"]}])["found"] == 1
+    assert entities.delete_relations([knows])["found"] == 1
+    assert mem.observations("Ada") == ["likes maps"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "value", "told"),
+    [
+        ("create", {"name": "Ada"}, "no Entity: entityType: Field required"),
+        ("create", "Ada", "no Entity: Input should be .* instance of Entity"),
+        ("relate", entity("Ada"), "no Relation: Input should be .* instance of Relation"),
+        (
+            "observe",
+            {"entityName": "Ada", "contents": "tea"},
+            "no Observations: contents: Input should be a valid list",
+        ),
+        ("delete_observations", {"entityName": "Ada"}, "no ObservationDeletion: observations: Field required"),
+        ("delete_relations", {"from": "Ada", "to": "Bob"}, "no Relation: relationType: Field required"),
+    ],
+)
+def test_a_value_that_is_not_what_a_request_has_is_refused_by_its_number(
+    mem: Memory, asked: str, value: Any, told: str
+) -> None:
+    with pytest.raises(MemoryGraphError, match=f"^value 1 of the list is {told}"):
+        getattr(mem.graph.entities, asked)([value])
+
+
+@pytest.mark.parametrize("kind", [Entity, Relation, Observations, ObservationDeletion])
+def test_a_value_takes_the_names_of_its_attributes_for_type_checkers_too(kind: type[EntityValue]) -> None:
+    given = {name: ["x"] if "list" in str(field.annotation) else "x" for name, field in kind.model_fields.items()}
+    assert kind(**given).model_dump(by_alias=False) == given
+    # A type checker takes an `alias` in place of the name; a `validation_alias` it does not see.
+    assert {name: field.alias for name, field in kind.model_fields.items() if field.alias is not None} == {}
 
 
 def test_an_entity_that_exists_gets_what_is_new_and_keeps_what_it_has(mem: Memory) -> None:
@@ -637,7 +688,7 @@ def test_a_type_of_a_relation_that_is_longer_than_a_verb_is_refused_and_a_stored
     mem.relate(
         Relation.model_construct(source="Ada", target="Bob", relation_type=long), relation("Ada", "v" * 512, "Bob")
     )
-    stored = DeletedRelation(source="Ada", target="Bob", relation_type=long)
+    stored = AnyRelation(source="Ada", target="Bob", relation_type=long)
     assert Entities(mem.where).delete_relations([stored])["found"] == 1
     assert [each["relationType"] for each in mem.read()["relations"]] == ["v" * 512]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memorygraph import ConflictError, MemoryGraph, NotFoundError
+from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.json_text import UnreadableRecord
 from memorygraph.memory import entities as entities_module
 from memorygraph.memory.entities import MAX_PLANNED_ROWS
@@ -83,6 +83,12 @@ def test_a_value_that_nests_too_deep_is_refused(homes: MemoryGraph) -> None:
             takes()
 
 
+@pytest.mark.parametrize("value", [{1: "one"}, {"scores": {1: "one", "1": "uno"}}, {"scores": [({None: "n"},)]}])
+def test_a_key_that_is_no_text_is_refused_for_json_would_make_one_of_it(value: dict[Any, Any]) -> None:
+    with pytest.raises(TypeError, match=r"^the keys of an item are texts, and (1 is a int|None is a NoneType)$"):
+        ItemWrites().put(ItemKey("a.", "b"), value, None)
+
+
 @pytest.mark.parametrize("altered", ["i.created_at = null", "i.value = null", "i.value = 7", "i.value = '{'"])
 def test_an_item_that_was_altered_is_named_with_what_removes_it(homes: MemoryGraph, altered: str) -> None:
     address = next(iter(HOMES))
@@ -91,6 +97,17 @@ def test_an_item_that_was_altered_is_named_with_what_removes_it(homes: MemoryGra
         list(homes.items.list_under(""))
     homes.delete(address.id)
     assert address not in {item.address for item in homes.items.list_under("")}
+
+
+def test_names_of_entities_are_not_those_of_items(homes: MemoryGraph) -> None:
+    homes.entities.create([Entity(name="horse", entity_type="animal")])
+    assert homes.entities.names() == homes.entities.names("ho") == ["horse"]
+
+
+@pytest.mark.parametrize("limits", [{"skip": -1}, {"limit": -1}])
+def test_a_negative_number_of_items_is_refused(homes: MemoryGraph, limits: dict[str, int]) -> None:
+    with pytest.raises(MemoryGraphError, match=r"^`(skip|limit)` is not negative, and this is -1$"):
+        list(homes.items.list_under("", **limits))
 
 
 def test_items_are_no_duplicates_and_are_not_merged(homes: MemoryGraph) -> None:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PureWindowsPath
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -651,6 +651,46 @@ def test_verbs_that_raw_cypher_made_of_other_types_are_shown_as_texts(graph: Mem
 def test_kinds_that_there_are_not_are_refused(graph: MemoryGraph, kinds: Any) -> None:
     with pytest.raises(MemoryGraphError, match="give a list of 'node' and 'message'"):
         graph.recall("tea", kinds=kinds)
+
+
+@pytest.mark.parametrize(
+    ("kind", "filters", "told"),
+    [
+        (
+            "node",
+            {"role": "user"},
+            "`conversation` are of messages, and `kinds` leaves nodes only",
+        ),
+        ("message", {"verb": "knows"}, "`kind` and `verb` are of nodes, and `kinds` leaves messages only"),
+    ],
+)
+def test_kinds_of_which_no_filter_leaves_any_are_refused(
+    graph: MemoryGraph, kind: Literal["node", "message"], filters: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(MemoryGraphError, match=f"^nothing can fit: .*{told}$"):
+        graph.recall("tea", kinds=[kind], **filters)
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+@pytest.mark.parametrize(
+    ("what", "ask_for"),
+    {
+        "hit": lambda graph, limit: graph.recall("tea", limit=limit),
+        "node": lambda graph, limit: graph.search("tea", limit),
+        "id": lambda graph, limit: graph.ids(limit=limit),
+        "conversation": lambda graph, limit: graph.conversations(limit),
+        "name": lambda graph, limit: graph.entities.names(limit=limit),
+        "thread": lambda graph, limit: graph.threads.list_threads(limit),
+        "run": lambda graph, limit: graph.runs(limit),
+        "revision": lambda graph, limit: graph.revisions(limit),
+        "group": lambda graph, limit: graph.duplicates(limit),
+    }.items(),
+)
+def test_fewer_than_one_is_refused_before_neo4j_is_asked(
+    graph: MemoryGraph, what: str, ask_for: Callable[[MemoryGraph, int], object], limit: int
+) -> None:
+    with pytest.raises(MemoryGraphError, match=f"^at least one {what} is asked for, and this is {limit}$"):
+        ask_for(graph, limit)
 
 
 def test_a_message_is_indexed_with_its_speaker_and_its_day() -> None:

@@ -11,7 +11,7 @@ import neo4j
 import pytest
 from neo4j import exceptions
 
-from memorygraph import ConflictError, MemoryGraph, MemoryGraphError
+from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
 from memorygraph.messages.graph import MessageGraph
@@ -200,6 +200,29 @@ def test_a_branch_of_a_conversation_that_was_forgotten_meanwhile_is_a_conflict(
     now = [user("new")] if begun_again else []
     assert history == in_neo4j("talk") == now
     assert in_neo4j("talk").verify().versions == len(now)
+
+
+def test_a_list_whose_conversation_was_forgotten_before_it_was_read_says_so_and_can_be_refreshed(
+    connection: Connection, namespace: str, in_neo4j: InNeo4j
+) -> None:
+    in_neo4j("talk").extend(talk(3))
+    late = in_neo4j("talk")
+    assert len(late) == 3
+    MemoryGraph(connection, namespace).forget_conversation("talk")
+    with pytest.raises(NotFoundError, match=r"conversation `talk` was forgotten since .* `refresh\(\)`"):
+        late[0]
+    late.refresh()
+    assert late == []
+
+
+@pytest.mark.parametrize("write", ["append", "add_path"])
+def test_the_name_of_a_conversation_is_at_most_as_long_as_that_of_a_node(in_neo4j: InNeo4j, write: str) -> None:
+    messages: Any = user("hello") if write == "append" else [user("hello")]
+    longest = "\U0001f600" * 1500
+    getattr(in_neo4j(longest), write)(messages)
+    assert in_neo4j(longest) == [user("hello")]
+    with pytest.raises(MemoryGraphError, match=r"^the name of a conversation has at most 1,500 .* 9,000: nn"):
+        getattr(in_neo4j("n" * 9000), write)(messages)
 
 
 def test_an_append_to_a_version_that_was_replaced_says_so(in_neo4j: InNeo4j) -> None:

@@ -34,7 +34,7 @@ LIMITS: dict[str, dict[str, str]] = {
     "Names and texts": {
         "The name of a namespace": f"{MAX_NAMESPACE} printable characters",
         "An id, a verb, or the type of a relation": f"{MAX_ID} characters",
-        "The name of a node or an entity": f"{MAX_NAME:,} characters",
+        "The name of a node, an entity or a conversation": f"{MAX_NAME:,} characters",
         "A statement of ContextScript": f"{MAX_STATEMENT_CHARACTERS:,} characters, of which {MAX_CODE:,} stand outside of "
         f"texts, blanks and comments of more than {LONG} characters",
         "A log of PETE": f"{MAX_PETE_CHARACTERS:,} characters",
