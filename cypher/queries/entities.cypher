@@ -12,8 +12,9 @@
 // name: begin
 // Open a write: take the write lock of the namespace until the commit, count its next revision, and find the
 // entities of these names, and which of these ids are taken by a node or an edge. Where no entity has a name, the entity
-// that it is an alias of is found. `alike` are the entities whose names differ in case only from what is spelled, and is no
-// name of an entity. An item of a store is no entity: its name is a key, which items of other users have too. `applied` is
+// that it is an alias of is found. `alike` are the entities whose names or aliases, as `spelt`, may differ in case, in the
+// encoding of letters or in outer blanks only from what is spelled, and is no name of an entity: Cypher has no case folding
+// that says it exactly. `merged` is the revision that made an alias. An item of a store is no entity: its name is a key, which items of other users have too. `applied` is
 // the write itself if it was committed before and only its acknowledgement was lost.
 // Parameters: namespace, load, names, ids, spelled [{name, spellings, terms}] (see merges/nodes-called).
 MERGE (namespace:Namespace {name: $namespace})
@@ -27,7 +28,7 @@ CALL () {
   MATCH (node:Node {namespace: $namespace, name: name})
   USING INDEX SEEK node:Node(namespace, name)
   WHERE NOT node:Observation AND NOT node:Item
-  RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS named
+  RETURN collect({name: name, id: node.id, arrival: node.arrival, kind: coalesce(toStringOrNull(node.kind), 'node')}) AS named
 }
 CALL () {
   UNWIND $names AS name
@@ -35,7 +36,7 @@ CALL () {
   USING INDEX SEEK node:Node(namespace, id)
   WHERE node.name = '' AND NOT node:Observation AND NOT node:Item
     AND NOT EXISTS { (node)<-[:EDGE {verb: 'observed'}]-(:Node) }
-  RETURN collect({name: name, id: node.id, arrival: node.arrival}) AS called
+  RETURN collect({name: name, id: node.id, arrival: node.arrival, kind: coalesce(toStringOrNull(node.kind), 'node')}) AS called
 }
 CALL () {
   UNWIND $names AS name
@@ -51,7 +52,7 @@ CALL () {
   MATCH (alias)-[link:ALIAS_OF]->(node:Node)
   WITH name, node, link.merged AS merged ORDER BY merged DESC
   WITH name, head(collect(node)) AS node
-  RETURN collect({name: name, id: node.id, arrival: node.arrival,
+  RETURN collect({name: name, id: node.id, arrival: node.arrival, kind: coalesce(toStringOrNull(node.kind), 'node'),
                   entity: CASE WHEN node.name = '' THEN node.id ELSE node.name END}) AS aliased
 }
 WITH revision, applied, named + called AS exact, aliased
@@ -64,16 +65,28 @@ CALL (found) {
     UNWIND row.spellings AS spelling
     MATCH (node:Node {namespace: $namespace, name: spelling})
     USING INDEX SEEK node:Node(namespace, name)
-    RETURN node
+    RETURN node, node.name AS spelt, null AS merged
     UNION
     CALL db.index.fulltext.queryNodes('node_text', row.terms, {limit: 20}) YIELD node
     WHERE node.namespace = $namespace
-    RETURN node
+    RETURN node, node.name AS spelt, null AS merged
+    UNION
+    UNWIND row.spellings AS spelling
+    MATCH (alias:Alias {namespace: $namespace, name: spelling})-[link:ALIAS_OF]->(node:Node)
+    USING INDEX SEEK alias:Alias(namespace, name)
+    RETURN node, alias.name AS spelt, link.merged AS merged
+    UNION
+    CALL db.index.fulltext.queryNodes('alias_text', row.terms, {limit: 20}) YIELD node AS alias
+    WHERE alias.namespace = $namespace
+    MATCH (alias)-[link:ALIAS_OF]->(node:Node)
+    RETURN node, alias.name AS spelt, link.merged AS merged
   }
-  WITH row, node
+  WITH row, node, toStringOrNull(spelt) AS spelt, merged
   WHERE NOT node:Observation AND NOT node:Item AND node.id IS NOT NULL
-    AND toLower(toStringOrNull(node.name)) = toLower(row.name)
-  RETURN collect({name: row.name, id: node.id, arrival: node.arrival, entity: node.name}) AS alike
+    AND toUpper(toLower(normalize(trim(spelt)))) = toUpper(toLower(normalize(trim(row.name))))
+  RETURN collect({name: row.name, id: node.id, arrival: node.arrival, spelt: spelt, merged: merged,
+                  kind: coalesce(toStringOrNull(node.kind), 'node'),
+                  entity: CASE WHEN node.name = '' THEN node.id ELSE node.name END}) AS alike
 }
 CALL () {
   UNWIND $ids AS id
@@ -498,7 +511,8 @@ CALL (nodes) {
 RETURN [node IN nodes | node.id] AS ids, more, entities, relations;
 
 // name: ids-containing
-// The entities whose name, alias, type or observations contain a text, whatever the case, in the order in which they came.
+// The entities whose name, alias, type or observations contain a text, whatever the case, in the order in which they came,
+// and the one without a name whose id the text is: it is called by that.
 // In a namespace of no more than `most_nodes` these are all: `parts` lead to what may contain the text, by a walk over all
 // terms of the index; where that holds more nodes than these, of other namespaces, or the text has no parts, every text
 // of the namespace is looked at, once: of alternatives with OR, each may be planned as a walk of its own. In a larger
@@ -585,6 +599,11 @@ CALL (nodes) {
     USING INDEX alias:Alias(namespace, name)
     WHERE alias.name IS NOT NULL AND toLower(alias.name) CONTAINS toLower($wanted.text)
     MATCH (alias)-[:ALIAS_OF]->(node:Node)
+    RETURN node
+    UNION ALL
+    MATCH (node:Node {namespace: $namespace, id: $wanted.text})
+    USING INDEX SEEK node:Node(namespace, id)
+    WHERE node.name = ''
     RETURN node
   }
   CALL (node) {

@@ -131,13 +131,27 @@ WHERE any(key IN keys(row.set) WHERE edge[key] IS NULL OR edge[key] <> row.set[k
 RETURN count(edge) AS changed;
 
 // name: nodes-named
-// The first node that carries each of the names of many new entities, whatever the case. All nodes are looked through; few
-// names are looked up by merges/nodes-called. It is the entity that came first, or else the one with the first id. An item of
-// a store has a key and no name. Parameters: namespace, names (in lower case).
-MATCH (node:Node {namespace: $namespace})
-WHERE node.id IS NOT NULL AND toLower(toStringOrNull(node.name)) IN $names AND NOT node:Item
-WITH node ORDER BY node.arrival IS NULL, node.arrival, node.id
-RETURN toLower(toStringOrNull(node.name)) AS wanted, head(collect([node.id, node.name])) AS found;
+// What carries the names of many new entities, or has them as aliases: once for each way in which a name is written, and what
+// comes first for it first. All nodes are looked through; few names are looked up by merges/nodes-called. An item of a store
+// has a key and no name. Parameters: namespace, folded (names, by memorygraph.graph.search).
+CALL () {
+  MATCH (node:Node {namespace: $namespace})
+  WHERE node.id IS NOT NULL AND toUpper(toLower(normalize(trim(toStringOrNull(node.name))))) IN $folded AND NOT node:Item
+  WITH node ORDER BY node.arrival IS NULL, node.arrival, node.id
+  WITH toStringOrNull(node.name) AS called, head(collect(node)) AS node
+  RETURN called, node, 0 AS merged
+  UNION ALL
+  MATCH (alias:Alias {namespace: $namespace})
+  USING INDEX alias:Alias(namespace, name)
+  WHERE alias.name IS NOT NULL AND toUpper(toLower(normalize(trim(toStringOrNull(alias.name))))) IN $folded
+  MATCH (alias)-[link:ALIAS_OF]->(node:Node)
+  WITH alias, link, node ORDER BY link.merged DESC
+  WITH toStringOrNull(alias.name) AS called, head(collect([node, link.merged])) AS found
+  RETURN called, found[0] AS node, found[1] AS merged
+}
+RETURN called, node.id AS id, CASE WHEN node.name = '' THEN node.id ELSE node.name END AS entity,
+       coalesce(toStringOrNull(node.kind), 'node') AS kind
+ORDER BY merged > 0, merged DESC, node.arrival IS NULL, node.arrival, id;
 
 // name: record-load
 // Close a load: leave its record, which also proves that it was committed. Parameters: namespace, load, record (a map:

@@ -207,7 +207,8 @@ WITH DISTINCT link
 DELETE link;
 
 // name: nodes-called
-// The entities whose names differ from these in case only, or not at all. Parameters: namespace, rows [{name, spellings,
+// The entities whose names may differ from these in case, in the encoding of letters or in outer blanks only, or not at
+// all: Cypher has no case folding that says it exactly. Parameters: namespace, rows [{name, spellings,
 // terms}]: spellings that an index knows at once, and a Lucene query for others made by memorygraph.graph.search.
 UNWIND $rows AS row
 CALL (row) {
@@ -222,7 +223,7 @@ CALL (row) {
 }
 WITH row.name AS wanted, node
 WHERE NOT node:Observation AND NOT node:Item AND node.id IS NOT NULL
-  AND toLower(toStringOrNull(node.name)) = toLower(wanted)
+  AND toUpper(toLower(normalize(trim(toStringOrNull(node.name))))) = toUpper(toLower(normalize(trim(wanted))))
 RETURN wanted, node.id AS id, node.name AS name, node.arrival AS arrival
 ORDER BY wanted, arrival IS NULL, arrival, id;
 

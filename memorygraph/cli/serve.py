@@ -144,7 +144,7 @@ def serve_command(
     when the server listens; `memorygraph up` starts it before. check_contextscript needs none and starts none. While
     Neo4j starts, and plans what is called first, the other tools say so at once; a client that asks for progress is
     told of that, and waits. A Neo4j that has been stopped by `memorygraph down` is started again by the next call that
-    needs it.
+    needs it; a call that is in work when Neo4j stops begins that start, and says so.
     """
     from memorygraph.mcp_server import BackgroundGraph, choose_tools, serve_http, serve_stdio
 

@@ -62,7 +62,7 @@ ANSWER_SECONDS = 5.0  # after the end of its transaction, for a read to answer
 MIN_PAUSE_SECONDS = 0.05
 MAX_PAUSE_SECONDS = 2.0
 # Locks are held for milliseconds: a long back-off starves the waiting writer.
-MAX_DEADLOCK_PAUSE_SECONDS = 0.25
+MAX_SHORT_PAUSE_SECONDS = 0.25
 MAX_DELETIONS_MET = 3  # a query that itself deletes what it asks for meets a deletion each time
 
 # Our errors say it already; without a handler the driver's messages would reach the user's terminal.
@@ -249,6 +249,9 @@ class Connection:
         self._home: str | None = None
         self.before_use: Callable[[Any], None] | None = None
         """What is done before a `Namespace` is read or written through this connection: see graph/expiry.py."""
+        self.find_end: Callable[[], str] | None = None
+        """Says, where a connection is lost, what is done about a server that has ended; empty where it has not. Without
+        it the server may be one that starts again: what has failed is tried again for `RETRY_SECONDS`."""
         self.raw_writes = 0
         """How many queries of users that write were run through this connection: nobody knows what they changed."""
         self.known_database: str | None = None
@@ -404,12 +407,14 @@ class Connection:
                         # stands at or after all that was committed there before.
                         self._ask_anything(neo4j.WRITE_ACCESS)
                 except ConnectionError as closed:  # by another thread, since the last attempt
+                    self._refuse_ended(closed, in_doubt=in_doubt)
                     raise (translate_in_doubt(closed, self._find_stop) if in_doubt else closed) from closed.__cause__
                 except (exceptions.Neo4jError, exceptions.DriverError) as failure:
                     raise_interrupt(failure)
                     error = told_by_driver(failure)
                     lost = isinstance(error, exceptions.IncompleteCommit)
                     in_doubt = in_doubt or (writes and lost)
+                    self._refuse_ended(error, in_doubt=in_doubt)
                     slow = not writes and ran_out_of_time(error)
                     deletions_met += met_deletion(error)
                     deleted = met_deletion(error) and deletions_met <= MAX_DELETIONS_MET
@@ -423,7 +428,7 @@ class Connection:
                         if slow and repeatable:
                             raise ConnectionError(f"{_TOO_BUSY} ({error})") from error
                         raise
-                    longest = MAX_DEADLOCK_PAUSE_SECONDS if "Deadlock" in code_of(error) else MAX_PAUSE_SECONDS
+                    longest = self._longest_pause(error)
                 else:
                     return result
             # From the first failure: long work, or a server that was silent for long, deserves another try too.
@@ -431,6 +436,18 @@ class Connection:
             # Out of step with other writers.
             time.sleep(min(MIN_PAUSE_SECONDS * 2.0**attempt, longest) * random.uniform(0.5, 1.0))  # noqa: S311
         raise AssertionError("the attempts have no end")
+
+    def _longest_pause(self, error: Exception) -> float:
+        # Of a server that is stopping, it is asked often whether it has ended.
+        is_stopping = self.find_end is not None and isinstance(error, exceptions.DriverError)
+        return MAX_SHORT_PAUSE_SECONDS if is_stopping or "Deadlock" in code_of(error) else MAX_PAUSE_SECONDS
+
+    def _refuse_ended(self, failure: Exception, *, in_doubt: bool) -> None:
+        """Give up at once where the server is known to have ended."""
+        is_lost = isinstance(failure, (exceptions.DriverError, ConnectionError))  # the others are answers of a server
+        if is_lost and self.find_end is not None and (told := self.find_end()):
+            ended = ConnectionError(told)
+            raise (translate_in_doubt(ended) if in_doubt else ended) from failure
 
     def _run_once(self, work: Callable[[Transaction], Result], access: str, seconds: float) -> Result:
         require_wanted()

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import regex
 
-from memorygraph.word_parts import PARTS, Terms, segments_of, words_with_signs
+from memorygraph.word_parts import PARTS, Terms, normal_forms, segments_of, words_with_signs
 
 MAX_TERMS = 64
 MAX_TERM = 255
 MAX_NAMED = 64  # conversations of one message that have a word each in the index; all others have `SHARED_TOKEN`
 TRANSCRIPT_PREFIX = "claude-code-"  # of conversations that hooks keep: the id of the agent's session follows it
+MAX_SHARP = 8  # places of a name where ss may stand for ß
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
 # A word keeps the marks on its letters; half a character is in no text that is stored, nor can it be asked for.
@@ -116,11 +118,45 @@ def name_query(text: str, namespace: str) -> str:
     return f"{require_token(namespace_token(namespace))} +name:{quote_phrase(text[:MAX_TERM])}"
 
 
+def fold_name(name: str) -> str:
+    """What is equal of names that differ in case, in the encoding of their letters or in outer blanks only.
+
+    >>> fold_name(" Cafe\u0301 Straße") == fold_name("CAFÉ STRASSE")
+    True
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold()).strip() or name
+
+
+def coarse_key(name: str) -> str:
+    """What Cypher, which knows no case folding, compares of names: it takes a dotless i for an i, too."""
+    return unicodedata.normalize("NFC", name).strip().lower().upper()
+
+
 def spellings_row(name: str, namespace: str) -> dict[str, Any]:
-    """What finds the nodes whose names differ from one in case only: usual spellings, and a query for any other.
+    """What finds the nodes whose names `fold_name` calls equal: usual spellings, and a query for any other.
 
     >>> spellings_row("ada King", "default")["spellings"]
     ['ADA KING', 'Ada King', 'ada King', 'ada king']
     """
-    spellings = sorted({name, name.lower(), name.upper(), name.title(), name[:1].upper() + name[1:]})
-    return {"name": name, "spellings": spellings, "terms": name_query(name, namespace)}
+    forms = list(_forms_of(name))
+    spellings = {
+        spelling
+        for form in forms
+        for spelling in (form, form.lower(), form.upper(), form.title(), form[:1].upper() + form[1:])
+    }
+    phrases = " ".join(dict.fromkeys(f"name:{quote_phrase(form[:MAX_TERM])}" for form in forms))
+    terms = f"{require_token(namespace_token(namespace))} +({phrases})"
+    return {"name": name, "spellings": sorted({name, *spellings}), "terms": terms}
+
+
+def _forms_of(name: str) -> Iterator[str]:
+    """The forms of a name that the indexes tell apart in each case: its letters, ß or ss, with their marks or apart."""
+    whole = unicodedata.normalize("NFC", name).strip() or name
+    forms = {whole: None}
+    if not whole.isascii() or "ss" in whole.lower():
+        folded = whole.casefold()
+        places = [match.start() for match in re.finditer("ss", folded)][:MAX_SHARP]
+        with_sharp = [f"{folded[:place]}ß{folded[place + 2 :]}" for place in places]
+        forms |= dict.fromkeys([whole.lower(), folded, *with_sharp, folded.replace("ss", "ß")])
+    for form in forms:
+        yield from normal_forms(form)

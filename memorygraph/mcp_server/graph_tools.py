@@ -345,8 +345,8 @@ def run_program(
         Field(max_length=MAX_PROGRAM, description=f"Or the source of one, at most {MAX_PROGRAM:,} characters"),
     ] = None,
     language: Annotated[
-        Literal["agentscript", "convo"], Field(description="The language of the source")
-    ] = "agentscript",
+        Literal["agentscript", "convo"] | None, Field(description="The language of the source (agentscript by default)")
+    ] = None,
     input: ProgramInput = None,  # noqa: A002 - the name clients use
     max_steps: Annotated[int, Field(ge=1, le=MAX_STEPS)] = MAX_STEPS,
 ) -> ToolAnswer:
@@ -357,7 +357,11 @@ def run_program(
     """
     if (name is None) == (program is None):
         raise MemoryGraphError("give either the `name` of a stored program, or a `program`")
-    script = parse(program, language) if program is not None else graph.program(str(name))
+    script = parse(program, language or "agentscript") if program is not None else graph.program(str(name))
+    if language not in (None, script.language):
+        raise MemoryGraphError(
+            f"the stored program `{name}` is one in {script.language}: leave `language` out, which goes with `program`"
+        )
     allowed, advance = server_models() if models is None else models, Advance()
 
     def hear(event: Event, _depth: int) -> None:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
 
@@ -71,7 +72,9 @@ PATIENCE_S = 1.5  # for a Neo4j that is starting: some clients wait 5 s for a to
 PROGRESS_EVERY_S = 1.0
 POLL_S = 0.05
 STARTING = "Neo4j is starting, which mostly takes some 10 s"
-TRY_AGAIN = "nothing was done; try again in 5 s"
+LATER = "try again in 5 s"
+TRY_AGAIN = f"nothing was done; {LATER}"
+STARTED = "It has been started again"
 
 logger = logging.getLogger(__name__)
 Context = Any  # of a request, in the SDK's version
@@ -312,7 +315,7 @@ class BackgroundGraph:
 
     Calling it gives the graph, when it is there. `begin` opens it where it is not: also where that has failed before,
     and where `is_gone` says that its Neo4j has ended meanwhile. `describe` says what takes its time while it is being
-    opened. `close` closes it.
+    opened. `close` closes it. A call that is in work when its Neo4j ends begins the next start, and is answered.
     """
 
     def __init__(
@@ -365,7 +368,16 @@ class BackgroundGraph:
         Raises:
             MemoryGraphError: it cannot be opened.
         """
-        self._graph = self._stack.enter_context(self._open_graph())
+        graph = self._stack.enter_context(self._open_graph())
+        graph.connection.find_end = partial(self._find_end, graph)
+        self._graph = graph
+
+    def _find_end(self, graph: MemoryGraph) -> str:
+        """Say to a call that has lost its connection that Neo4j starts again; empty where it has not ended."""
+        if self._graph is graph and not self._is_gone():
+            return ""
+        self.begin()
+        return f"Neo4j was stopped during this call. {self.describe() if self.is_opening else STARTED}: {LATER}"
 
     def _open(self) -> None:
         try:

@@ -79,9 +79,15 @@ class KnownArguments(ToolArguments):
     def refuse_unknown(cls, given: Any) -> Any:
         """Refuse an argument that the tool does not know, and say which it has."""
         known = list(cls.model_fields)
-        for name, value in given.items() if isinstance(given, dict) else ():
-            if name not in known and value is not None:
+        given_names = [name for name, value in given.items() if value is not None] if isinstance(given, dict) else []
+        missing = [name for name, each in cls.model_fields.items() if each.is_required() and name not in given_names]
+        for name in given_names:
+            if name not in known:
                 meant = suggestion(name, known) or f"; there are {', '.join(known)}"
+                if len(missing) == 1:  # which is meant, rather than one that is spelt like it
+                    meant = f"; did you mean `{missing[0]}`, which is required and missing?"
+                elif missing:
+                    meant += f"; {', '.join(f'`{each}`' for each in missing)} are required and missing"
                 said = f"no argument is called `{shorten(name)}`{meant}"
                 raise PydanticCustomError("unknown_argument", "{said}", {"said": said})
         return given

@@ -41,6 +41,8 @@ OF_TOOLS = {
     r"--strict (wants|does not allow)": r"`strict` \1",
     r"\. Allow a folder that holds both with `--import-folder .*?` \(in Python: import_folder\)": "",
     r": name one with --model, or set MEMORYGRAPH_MODEL": ", and this server was started without one",
+    r"is it running\? `memorygraph doctor` checks .*? its own": "try again in 5 s",
+    r"Connect again, and close a driver of your own after its last use": "Try again in 5 s",
     r"`--yes` does not ask": "`dry_run`: false forgets it",
     r"`load --batch \d+` loads a file so, .* take fewer rows at a time": "send less at a time",
 }
@@ -73,13 +75,14 @@ def explain_entities(outcomes: Sequence[EntityOutcome]) -> str:
 
 def _explain_entity(outcome: EntityOutcome) -> str:
     name, added = f'"{outcome.name}"', len(outcome.added_observations)
-    if outcome.did_you_mean:
-        return f'{name} was not created, did you mean "{outcome.did_you_mean}"? What was said of it is stored there.'
+    kept = f' Its type stays "{outcome.entity_type}".' if outcome.entity_type is not None else ""
+    if meant := outcome.did_you_mean:
+        return f'{name} was not created, did you mean "{meant}"? What was said of it is stored there.{kept}'
     if outcome.outcome == "created":
         return f"{name} was created."
     if not added:
-        return f"{name} existed, with all that was said of it: nothing changed."
-    return f"{name} existed: {added} new observation{'s were' if added > 1 else ' was'} added to it."
+        return f"{name} existed, with all that was said of it: nothing changed.{kept}"
+    return f"{name} existed: {added} new observation{'s were' if added > 1 else ' was'} added to it.{kept}"
 
 
 def explain_relations(outcomes: Sequence[RelationOutcome]) -> str:

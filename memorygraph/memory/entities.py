@@ -16,6 +16,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
+from memorygraph.graph.search import coarse_key, fold_name
 from memorygraph.limits import require_one
 from memorygraph.memory.pages import EntityGraph, PageRequest
 from memorygraph.memory.values import (
@@ -86,7 +87,8 @@ class EntityPlan:
         self._indexes = count()
         self._observed: set[tuple[str, str, int]] = set()
         self._related: set[tuple[str, str, str]] = set()
-        self._like: dict[str, LikeNamed] = {}  # the entities that this plan has named, by their names in lower case
+        self._like: dict[str, LikeNamed] = {}  # the entities that this plan has named, by `fold_name`
+        self._kinds: dict[str, str] = dict(opened.kinds)
         self._meant: dict[str, str] = {}  # the entity that a name stands for in another case, by that name
         self.aliases = opened.aliases
 
@@ -108,13 +110,15 @@ class EntityPlan:
         new = False
         if name in self.ids:
             new = self._opened.arrivals.get(self.ids[name]) == self._opened.place(index)
-        elif not distinguish_case and (like := self._opened.alike.get(name) or self._like.get(name.lower())):
+        elif not distinguish_case and (like := self._opened.alike.get(name) or self._like.get(fold_name(name))):
             self.ids[name] = like.id
+            self._kinds[like.id] = like.kind
             self._meant[name] = like.name
         else:
             self._create(name, kind, index)
             new = True
-        self._like.setdefault(name.lower(), LikeNamed(self.ids[name], self.aliases.get(name, name)))
+        found, called = self.ids[name], self.aliases.get(name, name)
+        self._like.setdefault(fold_name(name), LikeNamed(found, called, self._kinds.get(found, kind)))
         return new
 
     def _create(self, name: str, kind: str, index: int) -> None:
@@ -123,12 +127,18 @@ class EntityPlan:
             raise MemoryGraphError(f"the ids that an entity with name {name} can have belong to others")
         self.ids[name] = identifier
         self._used.add(identifier)
+        self._kinds[identifier] = kind
         parts = parts_of_properties({"name": name})
         self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "index": index, **parts})
 
     def did_you_mean(self, name: str) -> str | None:
         """The entity that an added name stands for in another case, if nothing has the name itself."""
         return self._meant.get(name)
+
+    def other_kind(self, name: str, kind: str) -> str | None:
+        """The type of an entity, if it is another one than this."""
+        found = self._kinds.get(self.ids[name], kind)
+        return None if found == kind else found
 
     def observe(self, name: str, text: str, number: int = 0) -> int:
         """Plan an observation of an entity, unless the plan has it already; returns its index.
@@ -223,9 +233,11 @@ def store_plan(
 
 def find_alike(transaction: NamespaceTransaction, names: Sequence[str]) -> dict[str, LikeNamed]:
     """Find the entities that have these names in another case; every name of the namespace is looked at, once."""
-    rows = transaction.run("load/nodes-named", names=sorted({name.lower() for name in names})) if names else ()
-    found = {row["wanted"]: LikeNamed(*row["found"]) for row in rows}
-    return {name: found[name.lower()] for name in names if name.lower() in found}
+    rows = transaction.run("load/nodes-named", folded=sorted(set(map(coarse_key, names)))) if names else ()
+    found: dict[str, LikeNamed] = {}
+    for row in rows:
+        found.setdefault(fold_name(row["called"]), LikeNamed(row["id"], row["entity"], row["kind"]))
+    return {name: found[fold_name(name)] for name in names if fold_name(name) in found}
 
 
 def plan_unseen(ids: Ids, salts: Mapping[int, int], build: PlanBuilder[Any]) -> PlannedWrite | None:
@@ -284,12 +296,13 @@ class Entities:
             def report(stored: StoredWrite) -> CreatedEntities:
                 outcomes = []
                 said: dict[str, list[str]] = {}
-                for name in types:
+                for name, kind in types.items():
                     added = [text for index, text in given[name] if index in stored.indexes]
                     said.setdefault(plan.ids[name], []).extend(added)
                     word = "created" if new[name] else "merged" if added else "unchanged"
                     other = {"alias_of": plan.aliases.get(name), "did_you_mean": plan.did_you_mean(name)}
-                    outcomes.append(EntityOutcome(name=name, outcome=word, added_observations=added, **other))
+                    kept = {"entity_type": None if new[name] else plan.other_kind(name, kind)}
+                    outcomes.append(EntityOutcome(name=name, outcome=word, added_observations=added, **other, **kept))
                 created = [
                     Entity(name=name, entity_type=kind, observations=said[plan.ids[name]])
                     for name, kind in types.items()
@@ -452,7 +465,8 @@ class Entities:
     ) -> EntityGraph:
         """The entities whose name, type or observations contain the text in any case, and the relations at them.
 
-        If none does, they are those that any of its words finds, best first. Any text is a valid search.
+        One without a name is found by its id. If there are none, they are those that any of its words finds, best
+        first. Any text is a valid search.
         """
         return PageRequest(self.namespace, max_tokens, cursor, names_only=names_only).search(text)
 

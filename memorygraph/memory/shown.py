@@ -17,7 +17,7 @@ from memorygraph.context.prompt import ContextItem
 from memorygraph.errors import Problem
 from memorygraph.graph.elements import Edge, Node, as_text
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, RunQuery
-from memorygraph.graph.search import spellings_row
+from memorygraph.graph.search import fold_name, spellings_row
 from memorygraph.languages.contextscript import (
     ContextScriptProgram,
     Deletion,
@@ -274,10 +274,10 @@ def find_alike_nodes(
     rows = [spellings_row(name, transaction.namespace.name) for name in names]
     for row in transaction.run("merges/nodes-called", rows=rows) if rows else ():
         if row["id"] not in deleted:
-            called.setdefault(row["name"].lower(), Node(row["id"], row["name"], ""))
+            called.setdefault(fold_name(row["name"]), Node(row["id"], row["name"], ""))
     alike: dict[str, Node] = {}
     for each in declared:
-        node = called.setdefault(str(each.name).lower(), Node(each.node_id, str(each.name), ""))
+        node = called.setdefault(fold_name(str(each.name)), Node(each.node_id, str(each.name), ""))
         if node.id != each.node_id:
             alike[each.node_id] = node
     return alike

@@ -128,7 +128,8 @@ class EntityOutcome(EntityValue):
     """The outcome for one entity of a request: `created`, `merged` into one that exists, or `unchanged`.
 
     `alias_of` is the entity that the name is an alias of. `did_you_mean` is one whose name differs in case only: it got
-    the observations, and no second entity was created.
+    the observations, and no second entity was created. `entity_type` is the type that the entity has and keeps, where
+    another one was given.
     """
 
     name: str
@@ -136,6 +137,7 @@ class EntityOutcome(EntityValue):
     added_observations: list[str] = Field(alias="addedObservations")
     alias_of: str | None = Field(default=None, alias="aliasOf")
     did_you_mean: str | None = Field(default=None, alias="didYouMean")
+    entity_type: str | None = Field(default=None, alias="entityType")
 
 
 class RelationOutcome(EntityValue):

@@ -20,7 +20,7 @@ from memorygraph.graph.connection import Abandon
 from memorygraph.graph.elements import explaining_ambiguity
 from memorygraph.graph.loads import Provenance, build_load_record
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.graph.search import spellings_row
+from memorygraph.graph.search import fold_name, spellings_row
 from memorygraph.graph.sizes import are_long, refuse_deletion, refuse_texts
 from memorygraph.graph.writes import COUNTS, NOTHING, OpenWrite, run_counted, write_revision
 from memorygraph.languages.contextscript import is_identifier
@@ -52,10 +52,11 @@ def entity_ids(name: str) -> tuple[str, ...]:
 
 
 class LikeNamed(NamedTuple):
-    """An entity whose name differs from another in case only."""
+    """An entity whose name differs from another in case only, and its type."""
 
     id: str
     name: str
+    kind: str
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class EntityWrite:
     applied: Mapping[str, Any] | None = None  # its own record, if only the acknowledgement of its commit was lost
     ids: Ids = field(default_factory=dict)
     arrivals: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, str] = field(default_factory=dict)  # the types of these entities, by their ids
     aliases: Mapping[str, str] = field(default_factory=dict)  # the entity's name, by the alias that was asked for
     alike: Mapping[str, LikeNamed] = field(default_factory=dict)  # by the names that nothing has
     taken: frozenset[str] = frozenset()
@@ -249,18 +251,25 @@ def _opened(write: OpenWrite) -> EntityWrite:
     for found in sorted(row["found"], key=lambda found: (found["arrival"] is None, found["id"])):
         ids.setdefault(found["name"], []).append(found["id"])
     arrivals = {found["id"]: found["arrival"] or 0 for found in row["found"]}
+    kinds = {found["id"]: found["kind"] for found in row["found"]}
     aliases = {found["name"]: found["entity"] for found in row["found"] if "entity" in found}
     alike = {
-        found["name"]: LikeNamed(found["id"], found["entity"])
+        found["name"]: LikeNamed(found["id"], found["entity"], found["kind"])
         for found in sorted(row["alike"], key=_place, reverse=True)
+        if fold_name(found["spelt"]) == fold_name(found["name"])
     }
     written = row if row.get("stored") is not None else None
-    return EntityWrite(write.revision, write.applied, ids, arrivals, aliases, alike, frozenset(row["taken"]), written)
+    taken = frozenset(row["taken"])
+    return EntityWrite(write.revision, write.applied, ids, arrivals, kinds, aliases, alike, taken, written)
 
 
-def _place(found: Mapping[str, Any]) -> tuple[bool, int, str]:
-    """The place of an entity among those that a name in another case could stand for; it stands for the first."""
-    return found["arrival"] is None, found["arrival"] or 0, found["id"]
+def _place(found: Mapping[str, Any]) -> tuple[bool, int, bool, int, str]:
+    """The place of an entity among those that a name in another case could stand for; it stands for the first.
+
+    An alias comes after the names, and the one that was merged last first.
+    """
+    merged = found["merged"] or 0
+    return merged > 0, -merged, found["arrival"] is None, found["arrival"] or 0, found["id"]
 
 
 def _new(written: Mapping[str, list[int]]) -> frozenset[int]:

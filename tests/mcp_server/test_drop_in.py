@@ -14,8 +14,10 @@ import anyio
 import mcp
 import pytest
 from mcp_types import Implementation, PromptReference, ResourceTemplateReference
+from neo4j.exceptions import ServiceUnavailable
 
 from memorygraph import MemoryGraph
+from memorygraph.graph.driver_errors import translate
 from memorygraph.mcp_server import build_server, choose_tools
 from memorygraph.mcp_server import server as server_module
 from memorygraph.mcp_server.resources import PROMPTS
@@ -138,6 +140,14 @@ A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"
                 '"a" was not created, did you mean "A"? What was said of it is stored there.'
             ],
         ),
+        (
+            "create_entities",
+            {"entities": [{**A, "entityType": "robot"}, {**B, "name": "b", "entityType": "robot"}]},
+            [
+                '"A" existed, with all that was said of it: nothing changed. Its type stays "t". '
+                '"b" was not created, did you mean "B"? What was said of it is stored there. Its type stays "t".'
+            ],
+        ),
         ("create_relations", {"relations": [B_LIKES_A]}, []),
         (
             "create_relations",
@@ -229,6 +239,7 @@ def test_a_message_is_shown_with_its_place_and_its_id_and_not_with_what_it_calls
     run(work)
 
 
+NEEDS_TWO = "main agent { main func(a, b) { return 1 } }"
 NEEDS_A = "main agent { main func(input { a number }) { return 1 } }"
 
 
@@ -244,6 +255,8 @@ NEEDS_A = "main agent { main func(input { a number }) { return 1 } }"
         ("merge_entities", {"entity": "nobody", "into": "no one"}, "search_nodes and recall find what is there"),
         ("show_thought", {"name": "nobody"}, "list_thoughts shows them all"),
         ("run_program", {"program": NEEDS_A, "input": {}}, "give it with `input`"),
+        ("run_program", {"program": NEEDS_A, "input": '{"a":2'}, "it is not valid JSON"),
+        ("run_program", {"program": NEEDS_TWO, "input": '{"a":2'}, "it is not valid JSON"),
     ],
 )
 def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any], said: str, graph: MemoryGraph) -> None:
@@ -319,6 +332,7 @@ def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any],
             'node "a" is not as it should be: name = 7; '
             "on the machine of this server `memorygraph doctor --graph` says how it is mended",
         ),
+        (str(translate(ServiceUnavailable("refused"))), "Neo4j cannot be reached: try again in 5 s (refused)"),
     ],
 )
 def test_what_only_a_command_can_allow_is_not_offered_to_a_client(of_command_line: str, of_tools: str) -> None:

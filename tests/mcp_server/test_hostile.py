@@ -215,6 +215,10 @@ def test_a_stored_program_is_run_by_its_name_within_the_same_walls(session: Sess
     assert [program["name"] for program in listed["programs"]] == ["away", "pick"]
     assert session.call("run_program", {"name": "pick", "input": {"a": 2}}).structured_content["value"] == 2
     assert "here the" in text_of(session.call("run_program", {"name": "away"}))
+    for refused in ({"name": "pick", "language": "convo"}, {"name": "pick", "language": "convo", "input": {"a": 2}}):
+        assert "is one in agentscript: leave `language` out" in text_of(session.call("run_program", refused))
+    same = session.call("run_program", {"name": "pick", "language": "agentscript", "input": {"a": 2}})
+    assert same.structured_content["value"] == 2
     for wrong in ({}, {"name": "pick", "program": source}):
         assert "either the `name`" in text_of(session.call("run_program", wrong))
     assert "no program `other`" in text_of(session.call("run_program", {"name": "other"}))

@@ -116,6 +116,16 @@ def test_a_null_is_an_argument_that_is_left_out(graph: MemoryGraph) -> None:
         ),
         ("neighbours", {"id": "Ada", "radius": 3}, "`radius`; there are max_tokens, id, depth"),
         ("list_conversations", {"contains": "Ada"}, "`contains`; did you mean `containing`?"),
+        (
+            "load_contextscript",
+            {"script": "del(id=Ada);"},
+            "`script`; did you mean `program`, which is required and missing?",
+        ),
+        (
+            "merge_entities",
+            {"from": "Ada", "dryrun": True},
+            "`from`; there are entity, into, dry_run; `entity`, `into` are required and missing",
+        ),
     ],
 )
 def test_a_tool_of_our_own_refuses_an_argument_that_it_does_not_know(

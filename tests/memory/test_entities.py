@@ -357,6 +357,16 @@ def test_search_finds_a_part_of_any_text_or_else_its_words(mem: Memory) -> None:
     assert mem.found("zzz") == []
 
 
+def test_search_finds_what_has_no_name_by_its_id(mem: Memory) -> None:
+    mem.graph.load(
+        'Node(node_id="u1", name="", data="likes tea"); Node(node_id="u2", name="Ada", data="");'
+        'Node(node_id="o1", name="", data="wrote a program");'
+        'Edge(edge_id="e", from_node="u2", verb="observed", to_node="o1", weight=1);'
+    )
+    assert mem.found("u1") == ["u1"]
+    assert mem.found("u2") == mem.found("o1") == mem.found("u") == []
+
+
 def test_a_search_or_an_opened_entity_comes_with_relations_at_either_end(mem: Memory) -> None:
     mem.create(entity("A"), entity("B"), entity("C"))
     mem.relate(relation("A", "r", "B"), relation("B", "r", "C"), relation("C", "r", "A"))

@@ -532,6 +532,96 @@ def test_a_name_in_a_third_case_is_that_of_the_entity_that_came_first(
     assert [each.did_you_mean for each in created.outcomes] == ["May", "Bob"]
 
 
+SAME_NAMES = {
+    "marks apart": ("Caf\u00e9", "Cafe\u0301"),
+    "marks joined": ("Cafe\u0301", "caf\u00e9"),
+    "sharp s in capitals": ("Stra\u00dfe", "STRASSE"),
+    "sharp s": ("GRO\u00dfE STRASSE 5", "grosse stra\u00dfe 5"),
+    "one sharp s of two": ("Wei\u00dfgasse 1", "WEISSGASSE 1"),
+    "one sharp s of several": ("Grosse Stra\u00dfe", "GROSSE STRASSE"),
+    "capital sharp s": ("STRA\u1e9eE", "stra\u00dfe"),
+    "final sigma": (
+        "\u039f\u03b4\u03c5\u03c3\u03c3\u03b5\u03c5\u03c2",
+        "\u039f\u0394\u03a5\u03a3\u03a3\u0395\u03a5\u03a3",
+    ),
+    "blanks around it": ("A. Smith", " A. Smith "),
+    "blanks around the stored one": ("\tA. Smith ", "a. smith"),
+    "a ligature": ("FINN", "\ufb01nn"),
+}
+
+
+@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+@pytest.mark.parametrize("case", SAME_NAMES)
+def test_names_that_are_equal_but_for_case_encoding_and_outer_blanks_are_one(
+    graph: MemoryGraph, case: str, planned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+    stored, other = SAME_NAMES[case]
+    created = graph.entities.create([entity(stored), entity(other, "x")])
+    assert [each.did_you_mean for each in created.outcomes] == [None, stored]
+    again = graph.entities.create([entity(other, "y")])
+    assert [(each.outcome, each.did_you_mean) for each in again.outcomes] == [("merged", stored)]
+    assert said(graph, stored)[0] == {"x", "y"}
+    with pytest.raises(NotFoundError, match=f"not found, did you mean {stored}"):
+        graph.entities.observe([Observations(entity_name=other, contents=["z"])])
+
+
+@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+@pytest.mark.parametrize(
+    "names",
+    [("K\u0131sa", "Kisa"), ("Jos\u00e9", "Jose"), ("x\u00b2", "x2"), ("A.Smith", "A. Smith"), (" ", "  ")],
+    ids=["dotless", "accent", "power", "inner blank", "blanks"],
+)
+def test_names_that_differ_in_more_than_case_are_two(
+    graph: MemoryGraph, names: tuple[str, str], planned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+    for name in names:
+        [outcome] = graph.entities.create([entity(name)]).outcomes
+        assert outcome.outcome == "created"
+
+
+@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+def test_an_alias_in_another_case_stands_for_its_entity(
+    graph: MemoryGraph, planned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+    graph.entities.create([entity("Jose Muller"), entity("Jos\u00e9 M\u00fcller"), entity("The jose muller")])
+    graph.merge("Jose Muller", into="Jos\u00e9 M\u00fcller")
+    for name in ("jose muller", "jOSE mULLER "):
+        [outcome] = graph.entities.create([entity(name, name)]).outcomes
+        assert (outcome.outcome, outcome.did_you_mean) == ("merged", "Jos\u00e9 M\u00fcller")
+        with pytest.raises(NotFoundError, match=f"{name} not found, did you mean Jos\u00e9 M\u00fcller"):
+            graph.entities.observe([Observations(entity_name=name, contents=["x"])])
+    graph.entities.create([entity("JOSE MULLER")], distinguish_case=True)
+    [outcome] = graph.entities.create([entity("jose muller")]).outcomes
+    assert outcome.did_you_mean == "JOSE MULLER"  # a name comes before an alias
+
+
+@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+def test_an_entity_that_exists_keeps_its_type_and_the_outcome_says_so(
+    graph: MemoryGraph, planned: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+    graph.load('Node(node_id="x1", name="Vera", data="");')
+    graph.entities.create([entity("Ada", kind="person"), entity("A. Lovelace", kind="person")])
+    graph.merge("A. Lovelace", into="Ada")
+    wanted = ["Ada", "ada", "A. Lovelace", "a. lovelace", "Vera", "Bob", "bob"]
+    outcomes = graph.entities.create([entity(name, kind="robot") for name in wanted]).outcomes
+    assert [(each.name, each.entity_type) for each in outcomes] == [
+        ("Ada", "person"),
+        ("ada", "person"),
+        ("A. Lovelace", "person"),
+        ("a. lovelace", "person"),
+        ("Vera", "node"),
+        ("Bob", None),
+        ("bob", None),
+    ]
+    [again] = graph.entities.create([entity("Bob", kind="person")]).outcomes
+    assert (again.entity_type, again.outcome) == ("robot", "unchanged")
+    assert {each.name: each.entity_type for each in graph.entities.read_graph().entities}["Ada"] == "person"
+
+
 def test_an_unknown_name_is_answered_with_the_one_in_another_case(graph: MemoryGraph) -> None:
     graph.entities.create([entity("Ada Lovelace")])
     with pytest.raises(NotFoundError, match="ada lovelace not found, did you mean Ada Lovelace"):

@@ -12,6 +12,13 @@ from memorygraph.languages.engine.findings import Finding, suggestion
 from memorygraph.sentences import count_of
 
 OPTIONS = ("input", "limit", "attempts", "debug")
+OTHER_WORDS = {
+    **dict.fromkeys(("null", "None", "NULL", "nil", "undefined"), "none"),
+    **dict.fromkeys(("True", "TRUE"), "true"),
+    **dict.fromkeys(("False", "FALSE"), "false"),
+}
+"""How other languages write values that have a word of their own."""
+
 TYPES = ("string", "number", "boolean", "json", "list")
 _COMMON_TYPES = {
     **dict.fromkeys(("str", "text", "String"), "string"),
@@ -211,6 +218,8 @@ class BodyChecks:
             message = f"`{name.name}` stands where a value belongs; no variable has this name"
         elif self._few() and scope.ended(name.name):
             message = f"`{name.name}` ends with the block in which it is assigned; assign it before that block, too"
+        elif name.name in OTHER_WORDS:
+            message = f"nothing is called `{name.name}` here; write `{OTHER_WORDS[name.name]}`"
         else:
             message = f"nothing is called `{name.name}` here"
             hint = suggestion(name.name, scope.names()) if self._few() else ""

@@ -30,6 +30,7 @@ from memorygraph.languages.engine.fast_path import RawStatement
 from memorygraph.languages.engine.findings import Finding, explain_surrogate, name_character, shorten
 
 MAX_NAME_COMPARED = 64  # characters of an unknown name that are compared with the known ones
+_NO_VALUES = frozenset(("None", "none", "null", "NULL", "nil", "undefined"))  # in other languages
 ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 ESCAPE = re.compile(r"\\([\s\S])")
 
@@ -71,6 +72,8 @@ class Tokens:
 
     def text(self, token: str) -> str:
         """The text between double quotes, its escapes resolved."""
+        if token in _NO_VALUES:
+            raise TokenError('takes text in double quotes: for no text leave it out, or write ""', "wrong-type")
         if token[0] != '"':
             raise TokenError(f'takes text in double quotes: write "{shorten(token)}"', "wrong-type")
         if (self._strict or "\\" in token) and not self._admits_text(token):

@@ -21,6 +21,7 @@ from memorygraph.languages.engine.findings import Finding, explain_surrogate, sh
 
 _QUOTED = GRAMMAR.token("Quoted")
 _ASSIGNED = re.compile(r"[\w-]+\s*=\s*\Z")
+_ARGUMENT = re.compile(r"[\w-]+\s*=|\Z|[;)]")
 _BLANKS = "only spaces, tabs and line breaks may stand between the parts of a statement"
 _NAMES = {"Name": "the name of an argument", "Quoted": "a text in double quotes", "Bare": "a number"}
 _HINTS = (
@@ -78,6 +79,8 @@ class ContextScriptExplainer(Explainer):
             known = "remove the comma before it, or write another argument"
         elif not known and "," in expected and last != '"' and self.word.match(place.found):
             known = "a text of several words stands in double quotes"
+        elif not known and "," in expected and last == '"' and not _ARGUMENT.match(place.text, place.offset):
+            known = r"a quote inside a text is written `\"`"
         return filter(None, [known])
 
     def _explain_beginning(self, place: Place) -> Finding:

@@ -19,7 +19,7 @@ from memorygraph.runtime.agentscript.generation import STOPPED, Generation, Gene
 from memorygraph.runtime.agentscript.interpreter import Interpreter, find_function
 from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
-from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, require_data
+from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, explain_broken_json, require_data
 from memorygraph.runtime.memories import GraphClient
 from memorygraph.runtime.runs import RunInterrupted, RunRequest, RunResult, Trace, typed_property
 from memorygraph.runtime.values import ValueProblem
@@ -133,7 +133,7 @@ def bind_input(function: FunctionValue, given: Any, source: Source) -> list[Any]
     missing = [p.name for p in parameters if not isinstance(value, dict) or p.name not in value]
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
-        raise MemoryGraphError(f"`{function.name}` needs an input object with {names}")
+        raise MemoryGraphError(f"`{function.name}` needs an input object with {names}{explain_broken_json(value)}")
     return [value[parameter.name] for parameter in parameters]
 
 
@@ -142,7 +142,7 @@ def check_input(parameter: FunctionParameter, value: Any, source: Source) -> Ite
     if parameter.shape is None:
         return
     if not isinstance(value, dict):
-        message = f"the input must be an object, and is {describe_value(value)}"
+        message = f"the input must be an object, and is {describe_value(value)}{explain_broken_json(value)}"
         yield source.problem(message, "invalid-input", parameter.span)
         return
     for wanted in parameter.shape.fields:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memorygraph.context.origins import copy_value
 from memorygraph.context.rendering import compact
+from memorygraph.json_text import parse_json
 from memorygraph.languages.agentscript.syntax import Agent, Function
 from memorygraph.runtime.imports import Capability, redact_uri
 from memorygraph.runtime.values import ValueProblem, describe_type, is_whole
@@ -135,7 +136,18 @@ def get_member(value: Any, name: str) -> Any:
         if name == "add":
             return MethodValue("add")
         raise ValueProblem(f"a list has `length`, `summary` and `add`, and no `{name}`", "missing-field")
-    raise ValueProblem(f"{describe_value(value)} has no field `{name}`", "missing-field")
+    raise ValueProblem(f"{describe_value(value)} has no field `{name}`{explain_broken_json(value)}", "missing-field")
+
+
+def explain_broken_json(value: Any) -> str:
+    """The end of a message about a text without fields: that it begins as JSON does, and is none; else empty."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return ""
+    try:
+        parse_json(value)
+    except ValueError:
+        return "; it begins as JSON, and was taken as a text because it is not valid JSON"
+    return ""
 
 
 def get_item(value: Any, index: Any) -> Any:
