@@ -64,7 +64,7 @@ def request_error(code: int, message: str, data: Any = None) -> Exception:
     return mcp.MCPError(code, message, data)
 
 
-def read_message(document: Any) -> SessionMessage | Exception:
+def validate_message(document: Any) -> SessionMessage | Exception:
     """Read a message of the protocol from a JSON document, or return what is wrong with it, as the SDK does."""
     try:
         if IS_VERSION_1:

@@ -46,9 +46,9 @@ from memorygraph.mcp_server.sdk import (
     make,
     name_client,
     new_server,
-    read_message,
     report_progress,
     request_error,
+    validate_message,
     wants_progress,
 )
 from memorygraph.mcp_server.tools import CALLER, GROUPS, PROGRESS, TOOLS, Tool, explain_to_client, failure, sendable
@@ -513,7 +513,7 @@ async def pass_on(lines: Any, messages: Any, answers: Any) -> None:
                 except ValueError as error:
                     await answers.send(answer_no_json(f"a line is not JSON: {sendable(str(error))}"))
                     continue
-                await messages.send(read_message(document))
+                await messages.send(validate_message(document))
 
 
 def find_bad_line(message: Any) -> str | None:

@@ -29,7 +29,7 @@ from memorygraph.memory.values import (
     Relation,
     RelationOutcome,
     read_names,
-    read_values,
+    validate_values,
 )
 from memorygraph.memory.writes import (
     MAX_OF_A_WRITE,
@@ -285,7 +285,7 @@ class Entities:
         """
         types: dict[str, str] = {}
         texts: dict[str, dict[str, None]] = {}
-        for entity in read_values(Entity, entities):
+        for entity in validate_values(Entity, entities):
             types.setdefault(entity.name, entity.entity_type)
             texts.setdefault(entity.name, {}).update(dict.fromkeys(entity.observations))
 
@@ -317,7 +317,7 @@ class Entities:
 
     def relate(self, relations: Sequence[Relation | Mapping[str, Any]]) -> CreatedRelations:
         """Create relations between entities that exist; a `NotFoundError` names missing ends, and nothing is stored."""
-        wanted = read_values(Relation, relations)
+        wanted = validate_values(Relation, relations)
         names = [name for relation in wanted for name in (relation.source, relation.target)]
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], CreatedRelations]:
@@ -347,7 +347,7 @@ class Entities:
 
         A `NotFoundError` names missing entities, and nothing is stored.
         """
-        wanted = read_values(Observations, observations)
+        wanted = validate_values(Observations, observations)
         names = [each.entity_name for each in wanted]
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], list[AddedObservations]]:
@@ -381,7 +381,7 @@ class Entities:
         Returns the counts, and as `found` how many of the observations were there.
         """
         texts: dict[str, dict[str, None]] = {}
-        for deletion in read_values(ObservationDeletion, deletions):
+        for deletion in validate_values(ObservationDeletion, deletions):
             texts.setdefault(deletion.entity_name, {}).update(dict.fromkeys(deletion.observations))
         there: set[tuple[str, str]] = set()
 
@@ -401,7 +401,7 @@ class Entities:
 
         Returns the counts, and as `found` how many of the relations were there.
         """
-        wanted = read_values(AnyRelation, relations)
+        wanted = validate_values(AnyRelation, relations)
         names = [name for relation in wanted for name in (relation.source, relation.target)]
         there: set[tuple[str, str, str]] = set()
 

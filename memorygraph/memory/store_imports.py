@@ -22,7 +22,7 @@ from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import parse_json, parse_stored_json
 from memorygraph.memory.items import LANGUAGE, ItemKey, Items, ItemWrites, shelf_of, text_of_value
-from memorygraph.memory.transfer import ForeignFile, RecordWarning
+from memorygraph.memory.transfer import ForeignFile, ForeignWarning
 from memorygraph.memory.values import explain_validation_error
 from memorygraph.sentences import count_of
 
@@ -181,7 +181,7 @@ def find_memories(file: ForeignFile) -> Iterator[tuple[int, Any]]:
         if isinstance(value, dict) and isinstance(value.get("results"), list):
             if isinstance(relations := value.get("relations"), list) and relations:
                 left = f"left out: {count_of(len(relations), 'relation')} of mem0's graph memory"
-                file.of_records.append(RecordWarning(line, left, "left-out"))
+                file.of_records.append(ForeignWarning(line, left, "left-out"))
             yield from ((line, memory) for memory in value["results"])
         else:
             yield line, value
@@ -197,7 +197,7 @@ def import_records(
         try:
             record = kind.model_validate(value)
             if record.address in writes.puts:
-                file.of_records.append(RecordWarning(line, f"record {count} replaces one before it", "merged"))
+                file.of_records.append(ForeignWarning(line, f"record {count} replaces one before it", "merged"))
             left_out |= record.left_out
             writes.put(record.address, record.kept, record.text, times=record.times)
         except ValidationError as error:

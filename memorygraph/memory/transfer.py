@@ -56,7 +56,7 @@ _NO_ENTITIES = (
 )
 
 
-class RecordWarning(NamedTuple):
+class ForeignWarning(NamedTuple):
     """A warning of the record at a line."""
 
     line: int
@@ -73,7 +73,7 @@ class ForeignFile:
 
     lines: Sequence[str] = ()
     file: str | None = None
-    of_records: list[RecordWarning] = field(default_factory=list)
+    of_records: list[ForeignWarning] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
 
     @classmethod
@@ -123,7 +123,7 @@ class ForeignFile:
         """Say what is not taken over."""
         self.warnings.append(Problem(message, "left-out", self.file, 1, 1))  # of the whole file, so it shows no line
 
-    def all_warnings(self, others: Sequence[RecordWarning] = ()) -> tuple[Problem, ...]:
+    def all_warnings(self, others: Sequence[ForeignWarning] = ()) -> tuple[Problem, ...]:
         """The first warnings of single records, these `others` too, how many more there are, and all that sum up."""
         found = [*self.of_records, *others]
         shown = [self.problem(*each) for each in found[:MAX_PROBLEMS]]
@@ -149,7 +149,7 @@ class Transfer(ForeignFile):
         statements = len(self.entities) + len(self.relations)
 
         def build(plan: EntityPlan) -> Callable[[StoredWrite], LoadReport]:
-            warnings = list[RecordWarning]()
+            warnings = list[ForeignWarning]()
             new, observed = self.plan_entities(plan, warnings)
             new += self.plan_relations(plan, warnings)
 
@@ -172,7 +172,7 @@ class Transfer(ForeignFile):
         report = store_plan(writer, names, build, statements=statements, file=file)
         return replace(report, elapsed_s=round(time.monotonic() - started, 4))
 
-    def plan_entities(self, plan: EntityPlan, warnings: list[RecordWarning]) -> tuple[int, frozenset[int]]:
+    def plan_entities(self, plan: EntityPlan, warnings: list[ForeignWarning]) -> tuple[int, frozenset[int]]:
         """Plan the entities; returns the number of new ones, and the indexes of their observations."""
         kinds: dict[str, str] = {}
         indexes: set[int] = set()
@@ -185,7 +185,7 @@ class Transfer(ForeignFile):
                 kind = kinds[entity.name]
                 lost = f", and its type stays {kind!r}" if entity.entity_type != kind else ""
                 merged = f"an entity with name {entity.name} came before; their observations are put together{lost}"
-                warnings.append(RecordWarning(line, merged, "merged"))
+                warnings.append(ForeignWarning(line, merged, "merged"))
             # A file may repeat an observation of an entity: the repetitions are numbered, and kept.
             repeats: Counter[str] = Counter()
             for text in entity.observations:
@@ -193,7 +193,7 @@ class Transfer(ForeignFile):
                 repeats[text] += 1
         return new, frozenset(indexes)
 
-    def plan_relations(self, plan: EntityPlan, warnings: list[RecordWarning]) -> int:
+    def plan_relations(self, plan: EntityPlan, warnings: list[ForeignWarning]) -> int:
         """Plan the relations; returns the number of new entities, which stand for the ends that are missing.
 
         The reference server has stored relations without looking at their ends.
@@ -203,7 +203,7 @@ class Transfer(ForeignFile):
             for name in plan.missing((relation.source, relation.target)):
                 new += plan.add_entity(name, UNKNOWN)
                 led = f"no entity is named {name}; what leads there leads to an entity without observations"
-                warnings.append(RecordWarning(line, led, "unknown-entity"))
+                warnings.append(ForeignWarning(line, led, "unknown-entity"))
             plan.relate(relation)
         return new
 

@@ -153,10 +153,10 @@ class RelationOutcome(EntityValue):
     aliases: dict[str, str] | None = None
 
 
-def read_values(kind: type[Value], given: Iterable[Value | Mapping[str, Any]]) -> list[Value]:
+def validate_values(kind: type[Value], given: Iterable[Value | Mapping[str, Any]]) -> list[Value]:
     """Read the values of a request: each is one of this kind, or a mapping in either dialect.
 
-    >>> read_values(Entity, [{"name": "Ada", "entityType": "person"}])[0].entity_type
+    >>> validate_values(Entity, [{"name": "Ada", "entityType": "person"}])[0].entity_type
     'person'
 
     Raises:
