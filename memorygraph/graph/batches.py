@@ -206,5 +206,5 @@ def find_stored_prefixes(
 def add_reports(total: LoadReport, batch: LoadReport) -> LoadReport:
     """Add a batch to the report of those before it: counts add up, the last batch gives the revision."""
     counts = {name: getattr(total, name) + getattr(batch, name) for name in ("statements", *COUNTS)}
-    warnings = (total.warnings + batch.warnings)[:MAX_PROBLEMS]
-    return replace(batch, warnings=warnings, resumed_after=total.resumed_after, **counts)
+    warnings = cut_problems(total.warnings + batch.warnings)
+    return replace(batch, warnings=tuple(warnings), resumed_after=total.resumed_after, **counts)

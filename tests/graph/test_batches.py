@@ -13,10 +13,10 @@ from weakref import WeakSet
 import pytest
 
 from memorygraph import MemoryGraph, ScriptError
-from memorygraph.errors import MAX_PROBLEMS
-from memorygraph.graph.batches import load_batches
+from memorygraph.errors import MAX_PROBLEMS, Problem
+from memorygraph.graph.batches import add_reports, load_batches
 from memorygraph.graph.exports import IMPORT_PREFIX
-from memorygraph.graph.loads import Loader
+from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.languages import parse
 from memorygraph.languages.contextscript import ContextScriptProgram
 from tests.shared_neo4j import new_namespace
@@ -220,3 +220,13 @@ def test_what_is_wrong_anywhere_is_said_before_anything_is_stored(graph: MemoryG
     assert [(problem.line, problem.code) for problem in error.value.problems] == [(41, "syntax")]
     assert error.value.stored_statements == 0
     assert graph.export() == ""
+
+
+def test_of_more_warnings_than_are_shown_the_report_of_all_batches_says_that_there_are_more() -> None:
+    batch = LoadReport(
+        None, "contextscript", 1, warnings=(Problem("nothing has this id", "unknown-id", None, 1, 1),) * 40
+    )
+    report = batch
+    for _ in range(4):
+        report = add_reports(report, batch)
+    assert [warning.code for warning in report.warnings] == ["unknown-id"] * MAX_PROBLEMS + ["too-many-problems"]
