@@ -51,7 +51,8 @@ def write(graph: MemoryGraph, text: str) -> None:
 def make_former(graph: MemoryGraph) -> None:
     """Store what versions before those migrations stored, and delete as they did."""
     graph.entities.create(
-        [Entity(name=name, entity_type="person", observations=[f"{name} reads"]) for name in ("Ada", "Bob")]
+        [Entity(name=name, entity_type="person", observations=[f"{name} reads"]) for name in ("Ada", "Bob")],
+        distinguish_case=True,  # no index of aliases is there yet
     )
     graph.load(LOG, "pete")
     graph.messages("talk").append({"role": "user", "content": "Hi"})

@@ -474,7 +474,9 @@ def test_arguments_of_tools(session: Session, canary: Canary, some: list[str], t
 def test_what_a_client_remembers(session: Session, texts: list[str]) -> None:
     named = [text for text in dict.fromkeys(texts) if text.strip() and len(text) <= 200]
     entities = [{"name": text, "entityType": text, "observations": [f"a {text}"]} for text in named]
-    made = session.call("create_entities", {"entities": entities})
+    made = session.call(
+        "create_entities", {"entities": entities, "distinguishCase": True}
+    )  # some differ in blanks only
     assert not made.is_error, text_of(made)
     added = [{"entityName": text, "contents": [f"b {text}"]} for text in named]
     session.call("add_observations", {"observations": added})
