@@ -310,16 +310,16 @@ class MemoryGraph:
     ) -> RunResult:
         """Run a program and keep the record of the run: what each call of a model saw, and what it answered.
 
-        `input` is a JSON value. The program's files lie in `folder`, and it reads no other; a node graph imports files
-        from anywhere in `import_folder`, which holds it; its tools do nothing unless their scheme is in `allow_tools`,
-        or their host in `allow_hosts`; nor is a model asked at a host that the program names. `model` is asked in place
-        of the models that the program names, and with `mock` none is: every answer is the smallest of its shape. With
+        `input` is a JSON value. The program's files lie in `folder`, and it reads no other, but a node graph imports
+        from anywhere in `import_folder`, which holds `folder`; its tools do nothing unless their scheme is in
+        `allow_tools`, or their host in `allow_hosts`; nor is a model asked at a host that the program names. `model` is
+        asked in place of the program's own, and with `mock` none is: every answer is the smallest of its shape. With
         `allow_models` only these are asked. Its memories are this namespace, those in `allow_namespaces`, and files in
         `folder`; with `own_memory` only the first. `listener` hears each event as it happens, `ask` is asked for what
         the input lacks. A node graph (`language="convo"`) can `resume` the run of this id, or the `last` one, that was
         broken off: it repeats no completed call of a model or a function. `max_steps` is how many generations or nodes,
-        and `limits` bounds the work, the seconds and the bytes. With `summary` the run of a node graph ends with a
-        model's summary for people, `.summary`. `provenance` is whose the writes of its memories are.
+        and `limits` bounds the work, the seconds and the bytes. With `summary` a node graph ends with a model's summary
+        for people, `.summary`. `provenance` is whose the writes of its memories are.
 
         Raises:
             ScriptError: the program is wrong, or something in it cannot be done.

@@ -14,8 +14,9 @@
 // entities of these names, and which of these ids are taken by a node or an edge. Where no entity has a name, the entity
 // that it is an alias of is found. `alike` are the entities whose names or aliases, as `spelt`, may differ in case, in the
 // encoding of letters or in outer blanks only from what is spelled, and is no name of an entity: Cypher has no case folding
-// that says it exactly. `merged` is the revision that made an alias. An item of a store is no entity: its name is a key, which items of other users have too. `applied` is
-// the write itself if it was committed before and only its acknowledgement was lost.
+// that says it exactly. `merged` is the revision that made an alias. An item of a store is no entity: its name is a key, which
+// items of other users have too. `applied` is the write itself if it was committed before and only its acknowledgement was
+// lost.
 // Parameters: namespace, load, names, ids, spelled [{name, spellings, terms}] (see merges/nodes-called).
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true

@@ -18,8 +18,9 @@ RETURN has.name AS name, coalesce(head([label IN labels(node) WHERE label <> 'En
 ORDER BY has.created_at, has.uuid;
 
 // name: facts
-// The facts of groups, with whether each has ended by now, and whether it has not begun. Graphiti sets expired_at as soon as it knows
-// an end, be it one to come: so that decides only where there is no end. Parameters: groups, facts (the type of their relationships).
+// The facts of groups, with whether each has ended by now, and whether it has not begun. Graphiti sets expired_at as soon as
+// it knows an end, be it one to come: so that decides only where there is no end.
+// Parameters: groups, facts (the type of their relationships).
 MATCH (source:Entity)-[fact:$($facts)]->(target:Entity)
 WITH properties(source) AS source, properties(fact) AS fact, properties(target) AS target
 WHERE fact.uuid IS NOT NULL AND fact.group_id IS NOT NULL AND ($groups = [] OR fact.group_id IN $groups)

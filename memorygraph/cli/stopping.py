@@ -55,6 +55,7 @@ def is_stored(graph: MemoryGraph, file: str, before: int | None) -> bool:
 
     Where `before` is None, the write had not begun.
     """
+    recorded = storable_path(file)
     return before is not None and any(
-        newer.revision > before and newer.file == storable_path(file) for newer in graph.revisions(MAX_NEWER_LOADS)
+        newer.revision > before and newer.file == recorded for newer in graph.revisions(MAX_NEWER_LOADS)
     )
