@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn, TypeVar
 
 from memorygraph.errors import MemoryGraphError
@@ -95,21 +95,31 @@ def check_json_depth(text: str, maximum: int = MAX_JSON_DEPTH, *, start: int = 0
     """Raise a `JSONDecodeError` where the value that begins at a place of a text nests too deep."""
     if text.count("[", start) + text.count("{", start) <= maximum:
         return
+    for end, depth in _brackets(text, start):
+        if depth > maximum:
+            raise json.JSONDecodeError(f"nested more than {maximum} levels deep", text, end - 1)
+        if depth <= 0:
+            return  # the parser refuses what follows the value, or is not asked about it
+
+
+def find_end(text: str, start: int) -> int:
+    """The place after the bracket that closes the one at a place, or the end of the text where none does.
+
+    >>> find_end('{"a": [1, "}"],} and more', 0)
+    16
+    """
+    return next((end for end, depth in _brackets(text, start) if depth <= 0), len(text))
+
+
+def _brackets(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """The place after each bracket outside of strings, and how many are open there."""
     depth, in_string = 0, False
     for match in _TOKEN.finditer(text, start):
-        mark = match[0]
-        if mark == '"':
+        if match[0] == '"':
             in_string = not in_string
-        elif in_string:
-            continue
-        elif mark in "[{":
-            depth += 1
-            if depth > maximum:
-                raise json.JSONDecodeError(f"nested more than {maximum} levels deep", text, match.start())
-        elif mark in "]}":
-            depth -= 1
-            if depth <= 0:
-                return  # the parser refuses what follows the value, or is not asked about it
+        elif not in_string and match[0] in "[{]}":
+            depth += 1 if match[0] in "[{" else -1
+            yield match.end(), depth
 
 
 def nests_deeper(value: Any, maximum: int = MAX_JSON_DEPTH) -> bool:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from memorygraph.context.rendering import compact, indented, render
 from memorygraph.errors import MemoryGraphError, ModelError
-from memorygraph.json_text import parse_json, parse_json_at
+from memorygraph.json_text import find_end, parse_json, parse_json_at
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?")
 _BOOLEANS = {"true": True, "false": False}
@@ -35,6 +36,7 @@ _THOUGHTS = re.compile(r"(?:\s*<think>.*?</think>)+", re.DOTALL)
 _LANGUAGE = re.compile(r"\s*[A-Za-z0-9_+-]*\s")
 _OBJECT = re.compile(r'\{(?=[ \t\r\n]*["}])')
 _OBJECT_OR_LIST = re.compile(r"[{\[]")
+_BEGUN = re.compile(r"""\{[ \t\r\n]*"(?:[^"\\]|\\.)*+"[ \t\r\n]*:|\[[ \t\r\n]*["{\[0-9-]""", re.DOTALL)
 
 # An answer in prose has a few brackets; in a hostile one each of them could cost its whole length.
 _MAX_BRACKETS = 200
@@ -169,12 +171,14 @@ def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
             yield parse_json(candidate.strip("\ufeff \t\r\n"), strict=True)
         except ValueError:
             continue
-    brackets = (_OBJECT_OR_LIST if lists else _OBJECT).finditer(text)
-    for match, _ in zip(brackets, range(_MAX_BRACKETS), strict=False):
-        try:
+    bracket, place = _OBJECT_OR_LIST if lists else _OBJECT, 0
+    for _ in range(_MAX_BRACKETS):
+        if not (match := bracket.search(text, place)):
+            return
+        # What a document that breaks off or has an error holds is no answer: it would stand for the whole.
+        place = find_end(text, match.start()) if _BEGUN.match(text, match.start()) else match.end()
+        with suppress(ValueError):
             yield parse_json_at(text, match.start())
-        except ValueError:
-            continue
 
 
 def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:

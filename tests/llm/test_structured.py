@@ -108,6 +108,7 @@ PLACES = [
     'The answer is {"n": 1} or {"n": 2}.',
     '{not this} but {"n": 1}',
     '{"n": oops} but {"n": 1}',
+    '{"n": {"n": oops}, "text": "}"} but {"n": 1}',
     'He said "{" and then {"n": 1}',
     '<think>{"n": </think>{"n": 1}',
     '<think>maybe {"n": 2}</think>{"n": 1}',
@@ -157,6 +158,11 @@ def test_the_value_is_kept(text: str, value: Any) -> None:
         '{"n": 1,}',
         '{"n": "\n"}',
         "1" * 5000,
+        '{"n": 2, "before": {"n": 1},}',
+        '{"n": 2, /* was */ "before": {"n": 1}}',
+        '{"n": NaN, "before": {"n": 1}}',
+        '```json\n{"before": {"n": 1}, "n": 2,}\n```',
+        '{"before": {"n": 1}, "n": 2',
     ],
 )
 def test_an_answer_without_json_is_unparsable(text: str) -> None:
@@ -360,3 +366,17 @@ def test_a_hostile_answer_takes_no_square_of_time(text: str) -> None:
 def test_the_likeliest_document_comes_first() -> None:
     assert next(documents('Sure:\n```json\n{"ok": true}\n```')) == {"ok": True}
     assert list(documents("I cannot")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ('[{"a": 1}, {"b": 2},]', None),
+        ('[["a"], ["b"]', None),
+        ('[see below] {"a": 1}', {"a": 1}),
+        ('[1] says {"a": 1}', [1]),
+        ('["a",] or rather ["a"]', ["a"]),
+    ],
+)
+def test_a_part_of_a_broken_list_is_no_document(text: str, first: Any) -> None:
+    assert next(documents(text, lists=True), None) == first
