@@ -19,7 +19,7 @@ from memorygraph.graph.answers import answer_properties, conversation_properties
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.elements import as_text
 from memorygraph.graph.message_labels import labels_of_message
-from memorygraph.graph.namespace import Namespace, NamespaceTransaction, pages_of
+from memorygraph.graph.namespace import Namespace, NamespaceTransaction, Rows, pages_of
 from memorygraph.graph.search import token_parameters
 from memorygraph.graph.sizes import NEW_EDGE_BYTES, NEW_NODE_BYTES, refuse_texts
 from memorygraph.json_text import UnreadableRecord
@@ -176,11 +176,15 @@ class Neo4jStorage:
 
         def work(transaction: NamespaceTransaction) -> Version | list[dict[str, Any]]:
             [found] = transaction.run(place)
-            stored, holds = found.pop("stored"), found.pop("holds")
+            stored, holds, newest = found.pop("stored"), found.pop("holds"), found.pop("newest")
             version = Version(**found)
             # What is stored before a message of this conversation is of it, too.
             known = len(ids) - ids.index(stored) if stored else 0
-            rows = self._rows(entries[known - 1].id if known else ROOT, entries[known:])
+            parent = entries[known - 1].id if known else ROOT
+            said: Rows = []
+            if newest and known < len(ids) and version.tip != stored:  # another path, with what was said on the newest
+                said = transaction.run("messages/said-behind", tip=newest, parent=parent)
+            rows = self._rows(parent, entries[known:], said)
             if len(rows) > MAX_ROWS_PER_CHANGE:
                 raise Abandon(rows)
             self._refuse_too_large(rows)
@@ -335,7 +339,7 @@ class Neo4jStorage:
     ) -> None:
         rows = []
         for place, attachment in enumerate(attachments):
-            self._write(transaction, self._rows(ROOT, attachment.inner))
+            self._write(transaction, self._rows(ROOT, attachment.inner, []))
             rows.append(
                 {
                     "id": attachment.id,
@@ -351,19 +355,17 @@ class Neo4jStorage:
         if rows:
             transaction.run("messages/attach", again=again, rows=rows)
 
-    def _said_before(self, change: VersionChange) -> Mapping[str, list[datetime]]:
-        """When what an edit may store anew was said, by its body, the last first: what stood behind its place."""
-        times = defaultdict[str, list[datetime]](list)
-        if change.entries and change.base.tip not in {change.parent, ROOT}:
-            for row in self.namespace.read("messages/said-behind", tip=change.base.tip, parent=change.parent):
-                times[as_text(row["body"])].append(row["at"].to_native())
-        return times
+    def _said_before(self, change: VersionChange) -> Rows:
+        """What an edit may store anew, and when it was said: what stood behind its place."""
+        if not change.entries or change.base.tip in {change.parent, ROOT}:
+            return []
+        return self.namespace.read("messages/said-behind", tip=change.base.tip, parent=change.parent)
 
-    def _rows(
-        self, parent: str, entries: Sequence[MessageEntry], times: Mapping[str, list[datetime]] = {}
-    ) -> list[dict[str, Any]]:
-        """The rows of messages that follow `parent`; they are said now, but for those that were said before."""
-        now = datetime.now(UTC)
+    def _rows(self, parent: str, entries: Sequence[MessageEntry], said: Rows) -> list[dict[str, Any]]:
+        """The rows of messages that follow `parent`, said now, but for what was `said` before; the last of that is first."""
+        now, times = datetime.now(UTC), defaultdict[str, list[datetime]](list)
+        for row in said:
+            times[as_text(row["body"])].append(row["at"].to_native())
         tokens = [self.namespace.token, self._tokens["conversation_token"]]
         rows = []
         for entry in entries:

@@ -102,6 +102,34 @@ def test_namespaces_are_walls(connection: Connection, namespace: str, in_neo4j: 
     assert not other.stored
 
 
+def with_a_clock(said: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"role": "system", "content": f"It is 12:0{len(said)}."}, *said]
+
+
+def of_the_last_four(said: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"role": "system", "content": "Help."}, *said[-4:]]
+
+
+@pytest.mark.parametrize("sent", [with_a_clock, of_the_last_four])
+def test_what_recorded_lists_say_again_on_other_paths_has_the_time_at_which_it_was_first_said(
+    in_neo4j: InNeo4j, rows: Any, sent: Callable[[Sequence[dict[str, Any]]], list[dict[str, Any]]]
+) -> None:
+    history, said = in_neo4j("c"), talk(8)
+    for length in (2, 4, 6, 8):
+        history.add_path(sent(said[:length]))
+    assert len(history.versions()) > 1
+    times = {
+        row["body"]: row["times"]
+        for row in rows(
+            "MATCH (message:Message {namespace: $namespace}) WHERE message.role <> 'system' "
+            "RETURN message.body AS body, collect(message.said_at) AS times"
+        )
+    }
+    assert len(times) == len(said)
+    assert max(map(len, times.values())) > 1
+    assert all(len(set(of_one)) == 1 for of_one in times.values())
+
+
 @pytest.mark.parametrize("edit", ["append", "replace", "pop", "add_path", "branch"])
 @pytest.mark.parametrize("lost", [1, 2])
 def test_a_commit_whose_acknowledgement_is_lost_is_applied_once(
