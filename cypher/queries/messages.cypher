@@ -96,6 +96,11 @@ WITH message
 WHERE message.said_at IS :: ZONED DATETIME
 RETURN message.body AS body, message.said_at AS at;
 
+// name: newest-tips
+// The last messages of the newest versions of a conversation, the newest first. Parameters: namespace, name, limit.
+MATCH (conversation:Conversation {namespace: $namespace, name: $name})-[:VERSION]->(version:Version)-[:TIP]->(tip:Message)
+RETURN tip.id AS tip ORDER BY version.number DESC LIMIT $limit;
+
 // name: audit
 // The same with all that is stored of each message, to be checked. Parameters: namespace, id.
 MATCH (tip:Message {namespace: $namespace, id: $id})
@@ -321,10 +326,10 @@ CREATE (version)-[:TIP]->(tip);
 // name: find-place
 // Where a path of messages belongs, under the write lock of its conversation, which is created if it is not
 // there: the last of them that is `stored` as one of this conversation, the version that holds all of them, or else the
-// longest version that they continue, or else a new one, and the last message that was written before (`newest`). What an
-// adapter writes (`framed`) is not continued: it adds the same messages itself. The ids come from the last to the first, so
-// that little is looked at where little is new; what is found first is only the quickest answer, and any answer loses
-// nothing. Parameters: namespace, name, recalled, ids, tip, new_version.
+// longest version that they continue, or else a new one. What an adapter writes (`framed`) is not continued: it adds the
+// same messages itself. The ids come from the last to the first, so that little is looked at where little is new; what is
+// found first is only the quickest answer, and any answer loses nothing. Parameters: namespace, name, recalled, ids, tip,
+// new_version.
 MERGE (namespace:Namespace {name: $namespace})
   ON CREATE SET namespace.revision = 0, namespace.created_at = datetime(), namespace.parts_stored = true
 MERGE (conversation:Conversation {namespace: $namespace, name: $name})
@@ -375,11 +380,10 @@ CALL (conversation, holding, continued, empty) {
   CREATE (conversation)-[:VERSION]->(version)
   RETURN collect(version) AS made
 }
-WITH conversation, stored, holding <> [] AS holds, head(holding + continued + empty + made) AS version
+WITH stored, holding <> [] AS holds, head(holding + continued + empty + made) AS version
 OPTIONAL MATCH (version)-[:TIP]->(tip:Message)
 OPTIONAL MATCH (version)-[replaces:REPLACES]->(older:Version)
-OPTIONAL MATCH (conversation)-[:HEAD]->(:Version)-[:TIP]->(newest:Message)
-RETURN head(stored) AS stored, holds, newest.id AS newest, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
+RETURN head(stored) AS stored, holds, version.id AS id, version.number AS number, coalesce(tip.id, '') AS tip,
        version.length AS length, older.number AS replaces, replaces.at AS at,
        EXISTS { (version)<-[:REPLACES]-(:Version) } AS replaced, coalesce(version.framed, false) AS framed;
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from difflib import SequenceMatcher
 from typing import Any
 
 from memorygraph.errors import ConflictError, MemoryGraphError, NotFoundError
@@ -34,6 +35,7 @@ MAX_ROWS_PER_QUERY = 5000
 # More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads to
 # them; the change itself stays one transaction.
 MAX_ROWS_PER_CHANGE = 20_000
+MAX_VERSIONS_COMPARED = 8
 MAX_CONVERSATIONS = (1 << 31) - 1  # all of them
 NOT_INDEXED: dict[str, Any] = {"said": None, "said_parts": None, "passages": None, "speaker": None, "terms": []}
 
@@ -176,15 +178,13 @@ class Neo4jStorage:
 
         def work(transaction: NamespaceTransaction) -> Version | list[dict[str, Any]]:
             [found] = transaction.run(place)
-            stored, holds, newest = found.pop("stored"), found.pop("holds"), found.pop("newest")
+            stored, holds = found.pop("stored"), found.pop("holds")
             version = Version(**found)
             # What is stored before a message of this conversation is of it, too.
             known = len(ids) - ids.index(stored) if stored else 0
-            parent = entries[known - 1].id if known else ROOT
-            said: Rows = []
-            if newest and known < len(ids) and version.tip != stored:  # another path, with what was said on the newest
-                said = transaction.run("messages/said-behind", tip=newest, parent=parent)
-            rows = self._rows(parent, entries[known:], said)
+            parent, new = entries[known - 1].id if known else ROOT, entries[known:]
+            is_fork = version.number > 1 and version.tip != stored
+            rows = self._rows(parent, new, self._said_elsewhere(transaction, parent, new) if new and is_fork else [])
             if len(rows) > MAX_ROWS_PER_CHANGE:
                 raise Abandon(rows)
             self._refuse_too_large(rows)
@@ -361,8 +361,20 @@ class Neo4jStorage:
             return []
         return self.namespace.read("messages/said-behind", tip=change.base.tip, parent=change.parent)
 
+    def _said_elsewhere(self, transaction: NamespaceTransaction, parent: str, entries: Sequence[MessageEntry]) -> Rows:
+        """What another version holds of messages, and when it was said: the newest with half of them, or else most."""
+        matcher, most = SequenceMatcher(b=[entry.message.body for entry in entries]), list[dict[str, Any]]()
+        for row in transaction.run("messages/newest-tips", name=self.name, limit=MAX_VERSIONS_COMPARED):
+            behind = transaction.run("messages/said-behind", tip=row["tip"], parent=parent)[::-1]
+            matcher.set_seq1([as_text(each["body"]) for each in behind])
+            common = [each for a, _, size in matcher.get_matching_blocks() for each in behind[a : a + size]]
+            most = max(most, common, key=len)
+            if 2 * len(most) >= len(entries):
+                break
+        return most[::-1]
+
     def _rows(self, parent: str, entries: Sequence[MessageEntry], said: Rows) -> list[dict[str, Any]]:
-        """The rows of messages that follow `parent`, said now, but for what was `said` before; the last of that is first."""
+        """The rows of messages that follow `parent`, said now, but for what was `said` before, the last of it first."""
         now, times = datetime.now(UTC), defaultdict[str, list[datetime]](list)
         for row in said:
             times[as_text(row["body"])].append(row["at"].to_native())
