@@ -183,8 +183,9 @@ class Neo4jStorage:
             # What is stored before a message of this conversation is of it, too.
             known = len(ids) - ids.index(stored) if stored else 0
             parent, new = entries[known - 1].id if known else ROOT, entries[known:]
-            is_fork = version.number > 1 and version.tip != stored
-            rows = self._rows(parent, new, self._said_elsewhere(transaction, parent, new) if new and is_fork else [])
+            # On a new path, what a model has answered was said on an earlier one; a single question was said nowhere.
+            again = version.number > 1 and version.tip != stored and any(each.message.is_assistant for each in new[:-1])
+            rows = self._rows(parent, new, self._said_elsewhere(transaction, parent, new) if again else [])
             if len(rows) > MAX_ROWS_PER_CHANGE:
                 raise Abandon(rows)
             self._refuse_too_large(rows)
