@@ -218,7 +218,7 @@ def test_compose_serves_the_memory_to_clients_that_have_a_token(
         told.run(*started, "up", "--detach")
         assert _answers_without_a_token(url) == 401, told.run(*started, "logs")
         run(work)
-        uri = f"bolt://localhost:{compose_settings['NEO4J_BOLT_PORT']}"
+        uri = f"neo4j://localhost:{compose_settings['NEO4J_BOLT_PORT']}"  # it asks where to go
         with MemoryGraph.connect(uri, ("neo4j", PASSWORD)) as graph:
             assert graph.node("A").name == "A"
         project = f"label=com.docker.compose.project={compose_settings['COMPOSE_PROJECT_NAME']}"
