@@ -117,11 +117,16 @@ def blocks_of(text: str) -> list[FencedBlock]:
     return blocks
 
 
+def is_unmarked_program(block: FencedBlock) -> bool:
+    """Whether a block without a language begins as a program does."""
+    return not block.language and bool(_STATEMENT.match(block.text))
+
+
 def read_program_answer(text: str) -> ParsedAnswer:
     """The program of an answer that should be nothing else: all of it, or the text of its one block."""
     blocks = blocks_of(text)
     # Models often leave the language of the fence away, or write no fence at all.
-    marked = [block for block in blocks if block.language == LANGUAGE] or blocks
+    marked = [block for block in blocks if block.language == LANGUAGE or is_unmarked_program(block)] or blocks
     if len(marked) > 1:
         return ParsedAnswer("", text, (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
     return ParsedAnswer("", marked[0].text if marked else text)
@@ -136,7 +141,7 @@ def read_chat_answer(text: str) -> ParsedAnswer:
         return ParsedAnswer(text, "", (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
     if marked and marked[0] is not last:
         return ParsedAnswer(text, "", (problem_at(marked[0], text, "misplaced-block", _MISPLACED),))
-    if not marked and last is not None and not last.language and _STATEMENT.match(last.text):
+    if not marked and last is not None and is_unmarked_program(last):
         return ParsedAnswer(text, "", (problem_at(last, text, "unmarked-block", _UNMARKED),))
     if not marked or last is None:
         return ParsedAnswer(text.strip(), "")
