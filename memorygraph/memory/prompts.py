@@ -69,10 +69,6 @@ FILE = "<answer>"
 
 _SEVERAL = f"there is more than one block; write one program, in one block that begins with ```{LANGUAGE}"
 _MISPLACED = "this block is not the end of the answer; the program is the last that stands there"
-_UNFINISHED = {
-    "length": ("cut", "the answer was cut at its length limit; write less"),
-    "content_filter": ("filtered", "the endpoint's content filter stopped the answer"),
-}
 _UNMARKED = f"a program to be remembered stands in a block that begins with ```{LANGUAGE}; nothing was remembered"
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)[\r\n]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -163,9 +159,7 @@ def without_programs(text: str) -> str:
 
 def explain_unfinished(completion: Completion) -> tuple[Problem, ...]:
     """Why a completion has no whole answer; empty if it has one."""
-    found = _UNFINISHED.get(str(completion.finish_reason))  # an endpoint may give anything
-    if completion.refusal:
-        found = ("refused", f"the model refused: {completion.refusal}")
+    found = completion.unfinished
     return (Problem(found[1], found[0], FILE, 1, 1),) if found else ()
 
 

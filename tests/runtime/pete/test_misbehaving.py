@@ -200,6 +200,15 @@ def test_an_empty_answer_is_the_end_of_the_run(mind: Mind, nothing: str) -> None
     assert thought.text == BEGUN
 
 
+@pytest.mark.parametrize(
+    ("reason", "why"), [("length", "cut at its length limit"), ("content_filter", "content filter")]
+)
+@pytest.mark.parametrize("said", ["", None, "// one\n"])
+def test_an_answer_that_is_not_whole_is_said(mind: Mind, said: str | None, reason: str, why: str) -> None:
+    [warning] = mind.thinks(Reply(said, finish_reason=reason)).step().warnings
+    assert why in warning
+
+
 def test_a_refusal_is_said(mind: Mind) -> None:
     refusal = {"choices": [{"index": 0, "delta": {"refusal": "I won't."}, "finish_reason": "stop"}]}
     thought = mind.thinks()
