@@ -121,6 +121,14 @@ def test_text_in_spite_of_a_wanted_call_is_the_output() -> None:
     with scripted(["I would rather not"]):
         result = execute_convo_graph(TOOL)
     assert (result.success, result.value) == (True, "I would rather not")
+    assert result.steps[0].warnings == ["the model called no function in spite of `@call`: its text is the output"]
+
+
+def test_a_reply_that_a_filter_stopped_goes_on_with_a_warning() -> None:
+    with scripted([Reply("", finish_reason="content_filter")]):
+        result = execute_convo_graph("> node a\n> user\nGo\n> nodeEnd\n> user\nx\n> goto a")
+    assert (result.success, result.value) == (True, "")
+    assert result.steps[0].warnings == ["the endpoint's content filter stopped the model's reply (inference)"]
 
 
 def test_what_a_model_thinks_is_no_part_of_its_reply() -> None:
