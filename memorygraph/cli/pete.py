@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ENDS = {
     "closed": "the log is closed",
-    "idle": "the model had no more to say",
+    "idle": "the model wrote no more",
     "stuck": "the model's text could not be read",
     "max_steps": "there may be more to come",
 }

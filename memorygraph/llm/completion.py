@@ -22,6 +22,11 @@ WireMessage = Mapping[str, Any]
 
 MAX_ERROR_CHARACTERS = 500
 
+_UNFINISHED = {
+    "length": ("cut", "the answer was cut at its length limit; write less"),
+    "content_filter": ("filtered", "the endpoint's content filter stopped the answer"),
+}
+
 
 @dataclass(frozen=True)
 class ToolCall:
@@ -86,6 +91,13 @@ class Completion:
     def was_cut(self) -> bool:
         """Whether the model had no room to end its answer."""
         return self.finish_reason == "length"
+
+    @property
+    def unfinished(self) -> tuple[str, str] | None:
+        """The code and the words of why the answer is not whole; None if it is."""
+        if self.refusal:
+            return "refused", f"the model refused: {self.refusal}"
+        return _UNFINISHED.get(str(self.finish_reason))  # an endpoint may give anything
 
     def message(self) -> dict[str, Any]:
         """Return the answer as the assistant's message that continues the conversation."""

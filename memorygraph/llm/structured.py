@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,9 +33,17 @@ _MAX_DIGITS = 300
 _FENCE = "```"
 _THOUGHTS = re.compile(r"(?:\s*<think>.*?</think>)+", re.DOTALL)
 _LANGUAGE = re.compile(r"\s*[A-Za-z0-9_+-]*\s")
-_OBJECT = re.compile(r'\{(?=[ \t\r\n]*["}])')
+# A brace around plain words is of prose or of a formula; a list counts where objects are wanted and it has some.
+_OBJECT = re.compile(r'\{(?!\s*[^][{}":=\s][^][{}":=]*\})|\[(?=\s*\{)')
 _OBJECT_OR_LIST = re.compile(r"[{\[]")
-_BEGUN = re.compile(r"""\{[ \t\r\n]*"(?:[^"\\]|\\.)*+"[ \t\r\n]*:|\[[ \t\r\n]*["{\[0-9-]""", re.DOTALL)
+_BLANKS = r"(?:[ \t\r\n]|(?://|#)[^\n]*|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
+_STRING = r'"(?:[^"\\]|\\.)*+"[ \t\r\n]*+'
+# What begins as an object or a list, however it goes on: with a key, or a first item, in any quotes or in none.
+_BEGUN = re.compile(
+    rf'\{{{_BLANKS}(?:{_STRING}|[^][{{}}":=]*+)[:=}}]'
+    rf'|\[{_BLANKS}(?:(?:{_STRING}|[^][{{}}",]*+)[],]|(?:{_STRING})?[{{\[])',
+    re.DOTALL,
+)
 
 # An answer in prose has a few brackets; in a hostile one each of them could cost its whole length.
 _MAX_BRACKETS = 200
@@ -171,14 +178,26 @@ def documents(text: str, *, lists: bool = False) -> Iterator[Any]:
             yield parse_json(candidate.strip("\ufeff \t\r\n"), strict=True)
         except ValueError:
             continue
+    yield from documents_in_prose(text, lists=lists)
+
+
+def documents_in_prose(text: str, *, lists: bool) -> Iterator[Any]:
+    """Yield the values that stand as JSON between other words, but no part of one that breaks off or has an error."""
     bracket, place = _OBJECT_OR_LIST if lists else _OBJECT, 0
     for _ in range(_MAX_BRACKETS):
         if not (match := bracket.search(text, place)):
             return
-        # What a document that breaks off or has an error holds is no answer: it would stand for the whole.
-        place = find_end(text, match.start()) if _BEGUN.match(text, match.start()) else match.end()
-        with suppress(ValueError):
-            yield parse_json_at(text, match.start())
+        place = match.end()
+        if not _BEGUN.match(text, match.start()):
+            continue
+        try:
+            document = parse_json_at(text, match.start())
+        except ValueError:
+            # What it holds is no answer: it would stand for the whole.
+            place = find_end(text, match.start())
+        else:
+            if lists or match[0] == "{":
+                yield document
 
 
 def schema_format(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,10 +69,6 @@ FILE = "<answer>"
 
 _SEVERAL = f"there is more than one block; write one program, in one block that begins with ```{LANGUAGE}"
 _MISPLACED = "this block is not the end of the answer; the program is the last that stands there"
-_UNFINISHED = {
-    "length": ("cut", "the answer was cut at its length limit; write less"),
-    "content_filter": ("filtered", "the endpoint's content filter stopped the answer"),
-}
 _UNMARKED = f"a program to be remembered stands in a block that begins with ```{LANGUAGE}; nothing was remembered"
 _FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^`\r\n]*)[\r\n]*")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -117,11 +113,16 @@ def blocks_of(text: str) -> list[FencedBlock]:
     return blocks
 
 
+def is_unmarked_program(block: FencedBlock) -> bool:
+    """Whether a block without a language begins as a program does."""
+    return not block.language and bool(_STATEMENT.match(block.text))
+
+
 def read_program_answer(text: str) -> ParsedAnswer:
     """The program of an answer that should be nothing else: all of it, or the text of its one block."""
     blocks = blocks_of(text)
     # Models often leave the language of the fence away, or write no fence at all.
-    marked = [block for block in blocks if block.language == LANGUAGE] or blocks
+    marked = [block for block in blocks if block.language == LANGUAGE or is_unmarked_program(block)] or blocks
     if len(marked) > 1:
         return ParsedAnswer("", text, (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
     return ParsedAnswer("", marked[0].text if marked else text)
@@ -136,7 +137,7 @@ def read_chat_answer(text: str) -> ParsedAnswer:
         return ParsedAnswer(text, "", (problem_at(marked[1], text, "several-blocks", _SEVERAL),))
     if marked and marked[0] is not last:
         return ParsedAnswer(text, "", (problem_at(marked[0], text, "misplaced-block", _MISPLACED),))
-    if not marked and last is not None and not last.language and _STATEMENT.match(last.text):
+    if not marked and last is not None and is_unmarked_program(last):
         return ParsedAnswer(text, "", (problem_at(last, text, "unmarked-block", _UNMARKED),))
     if not marked or last is None:
         return ParsedAnswer(text.strip(), "")
@@ -158,9 +159,7 @@ def without_programs(text: str) -> str:
 
 def explain_unfinished(completion: Completion) -> tuple[Problem, ...]:
     """Why a completion has no whole answer; empty if it has one."""
-    found = _UNFINISHED.get(str(completion.finish_reason))  # an endpoint may give anything
-    if completion.refusal:
-        found = ("refused", f"the model refused: {completion.refusal}")
+    found = completion.unfinished
     return (Problem(found[1], found[0], FILE, 1, 1),) if found else ()
 
 

@@ -23,6 +23,7 @@ from memorygraph.languages import parse
 from memorygraph.languages.contextscript import print_contextscript
 from memorygraph.llm.completion import Completion, WireMessage, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
+from memorygraph.llm.structured import without_thoughts
 from memorygraph.llm.uris import open_model
 from memorygraph.memory.prompt_texts import number_items
 from memorygraph.memory.prompts import (
@@ -236,7 +237,7 @@ class ProgramWriter:
                 raise
             return replace(before, error=error)
         attempts = before.attempts + 1 if before else 1
-        answer = read(reply.text)
+        answer = read(without_thoughts(reply.text))
         problems = explain_unfinished(reply.completion) or answer.problems
         load = ProgramLoad(answer.program, problems=problems)
         if not problems:

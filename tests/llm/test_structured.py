@@ -110,6 +110,12 @@ PLACES = [
     '{"n": oops} but {"n": 1}',
     '{"n": {"n": oops}, "text": "}"} but {"n": 1}',
     'He said "{" and then {"n": 1}',
+    'He said "{" and then {"n": "1"}',
+    '{as I said {"n": 1}}',
+    "\\frac{1}{2} " * 200 + '{"n": 1}',
+    'a score in [0, 1): {"n": 1}',
+    '[Note: {"n": 1}]',
+    'of [{"n": 1}] the first',
     '<think>{"n": </think>{"n": 1}',
     '<think>maybe {"n": 2}</think>{"n": 1}',
     '\n<think>\n{"n": 2}\n</think>\n<think>no: {"n": 3}</think>\n\n{"n": 1}',
@@ -163,6 +169,15 @@ def test_the_value_is_kept(text: str, value: Any) -> None:
         '{"n": NaN, "before": {"n": 1}}',
         '```json\n{"before": {"n": 1}, "n": 2,}\n```',
         '{"before": {"n": 1}, "n": 2',
+        '{n: 2, before: {"n": 1}}',
+        '{n: 2, before: {"n": 1}',
+        "{'n': 2, 'before': {\"n\": 1}}",
+        '{“n”: 2, "before": {"n": 1}}',
+        '{// the {first}\n"n": 2, "before": {"n": 1}}',
+        '{\n  # the first\n  "n": 2, "before": {"n": 1}}',
+        '{/* the "first" */ "n": 2, "before": {"n": 1}}',
+        '{"n" = 2, "before": {"n": 1}}',
+        '[{"n": 1}, {"n": 2},]',
     ],
 )
 def test_an_answer_without_json_is_unparsable(text: str) -> None:
@@ -354,12 +369,19 @@ def test_an_object_is_found_in_any_wrapping(value: Any) -> None:
         '{"' + "\\" * 200_000,
         "{}" * 100_000 + '"',
         '{"a":' * 50_000 + "1" + "}" * 50_000,
+        '{"x\\"' * 40_000,
+        "{/*" * 60_000,
+        "{a" * 100_000 + ":",
+        "{a:" * 199 + "{}" * 100_000,
+        "{" * 199 + "{}" * 100_000,
+        "[" * 199 + "[]" * 100_000,
     ],
 )
 def test_a_hostile_answer_takes_no_square_of_time(text: str) -> None:
     started = time.process_time()
     with pytest.raises((UnparsableReply, ShapeMismatch)):
         read_reply(text, N)
+    list(documents(text, lists=True))
     assert time.process_time() - started < 10
 
 
@@ -376,6 +398,14 @@ def test_the_likeliest_document_comes_first() -> None:
         ('[see below] {"a": 1}', {"a": 1}),
         ('[1] says {"a": 1}', [1]),
         ('["a",] or rather ["a"]', ["a"]),
+        ("['a', [1, 2]]", None),
+        ("[x, [1, 2]]", None),
+        ('["a" ["b"]]', None),
+        ("[\n// numbers\n[1]]", None),
+        ("{'title': 'D', 'scores': [1, 2]}", None),
+        ('{names: ["Ada"], rejected: ["Bob"]}', None),
+        ('He said "[" and then ["a"]', ["a"]),
+        ('[as I said ["a"]]', ["a"]),
     ],
 )
 def test_a_part_of_a_broken_list_is_no_document(text: str, first: Any) -> None:

@@ -116,6 +116,17 @@ def test_a_correction_may_look_as_it_likes(graph: MemoryGraph, endpoint: Endpoin
     assert (turn.attempts, turn.program.strip(), ids(graph)) == (2, ADA, {"ada"})
 
 
+def test_the_thoughts_of_a_model_are_no_part_of_its_answer(graph: MemoryGraph, endpoint: Endpoint) -> None:
+    thoughts = f"<think>Store it?\n```contextscript\n{ADA}\n```</think>\n"
+    with endpoint(thoughts + "Hello.", thoughts + fenced("Node(", "Noted."), thoughts + ADA):
+        turns = [graph.chat().say("I am Ada.") for _ in range(2)]
+    assert [(turn.answer, turn.program.strip(), turn.attempts) for turn in turns] == [
+        ("Hello.", "", 1),
+        ("Noted.", ADA, 2),
+    ]
+    assert [each["content"] for each in graph.messages("chat")][1::2] == ["Hello.", fenced(ADA, "Noted.\n")]
+
+
 def test_a_model_that_writes_no_good_program_still_answers(graph: MemoryGraph, endpoint: Endpoint) -> None:
     with endpoint(fenced("Node(", "Hello."), fenced("Node("), fenced("Edge(")):
         turn = graph.chat().say("I am Ada.")

@@ -125,8 +125,17 @@ def test_a_program_is_found_in_what_models_put_around_it(said: str) -> None:
     assert (read_program_answer(said).program.strip(), read_program_answer(said).problems) == (ADA, ())
 
 
-def test_two_programs_are_none() -> None:
-    [problem] = read_program_answer(f"```\n{ADA}\n```\n```\n{ADA}\n```").problems
+@pytest.mark.parametrize("said", [ADA, f"```\n{ADA}\n```", f"```contextscript\n{ADA}\n```"])
+def test_a_draft_among_the_thoughts_of_a_model_is_not_stored(graph: MemoryGraph, endpoint: Endpoint, said: str) -> None:
+    draft = '<think>\nMaybe:\n```\nNode(node_id="wrong", name="W", data="");\n```\nNo.</think>\n\n'
+    with endpoint(draft + said):
+        remembered = graph.remember("I am Ada.")
+    assert (remembered.program.strip(), remembered.attempts, ids(graph)) == (ADA, 1, {"ada"})
+
+
+@pytest.mark.parametrize("fence", ["```", "```contextscript"])
+def test_two_programs_are_none(fence: str) -> None:
+    [problem] = read_program_answer(f"```\n{ADA}\n```\n{fence}\n{ADA}\n```").problems
     assert (problem.code, problem.line) == ("several-blocks", 4)
 
 

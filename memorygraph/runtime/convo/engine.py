@@ -19,6 +19,7 @@ from memorygraph.languages import convo
 from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_keeping, unlimited
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
+from memorygraph.llm.structured import without_thoughts
 from memorygraph.runtime.convo.branch import Branch
 from memorygraph.runtime.convo.prompts import summary_request
 from memorygraph.runtime.convo.scene import Scene, Surroundings, Visit
@@ -256,7 +257,7 @@ class Engine:
         told = summary_request((step.node, scene.describe(step.node), render_value(step.output)) for step in main.steps)
         messages = wire_messages([*self.surroundings.around, *told])
         completion = self.ask(main.steps[-1], "summary", "summary", messages, {})
-        result.summary = completion.content or ""
+        result.summary = without_thoughts(completion.content or "")
         result.messages += summary_messages(told, result.summary)
 
     def stop(self) -> None:

@@ -19,7 +19,7 @@ from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
 from memorygraph.json_text import parse_json
 from memorygraph.languages.convo import syntax
 from memorygraph.limits import Cancelled
-from memorygraph.llm.structured import ReplyError
+from memorygraph.llm.structured import ReplyError, without_thoughts
 from memorygraph.runtime.convo.evaluator import Evaluator
 from memorygraph.runtime.convo.prompt_heads import PromptHead
 from memorygraph.runtime.convo.prompts import JSON_MODE, ask_for_json, read_typed_reply, reply_schema
@@ -105,7 +105,7 @@ class Inference:
             return
         if completion.refusal:
             raise ModelError(f"the model refuses: {completion.refusal}")
-        said = completion.content or ""
+        said = without_thoughts(completion.content or "")
         step.output = said.strip() if reply_type is None else read_typed_reply(completion, reply_type)
         step.messages = [*step.messages, TranscriptEntry("assistant", said)]
         name = next(
@@ -171,7 +171,7 @@ class CodePrompts:
         self.counts[part] += 1
         schema = None if type_ is None else reply_schema(type_.schema)
         completion = self.inference.branch.engine.ask(step, key, "prompt", sent, options, schema)
-        said = completion.content or ""
+        said = without_thoughts(completion.content or "")
         self.said += [*asked, {"role": "assistant", "content": said}]
         return said.strip() if type_ is None else read_typed_reply(completion, type_)
 

@@ -23,7 +23,7 @@ from memorygraph.runtime.convo.prompts import (
     object_with,
     read_object,
 )
-from memorygraph.runtime.convo.steps import ConvoStep, GraphFailure
+from memorygraph.runtime.convo.steps import JUDGEMENT_KEY, ConvoStep, GraphFailure, read_judgement
 from memorygraph.runtime.convo.values import render_value, truthy
 
 if TYPE_CHECKING:
@@ -88,9 +88,8 @@ class Crossing:
             return {}
 
         def ask(index: int) -> bool:
-            reply = self.ask(f"route {index}", prompts[index], routes[index].model, JUDGEMENT)
-            said = read_object(reply).get("isTrue")
-            return said is True or said == 1 or (isinstance(said, str) and said.strip().lower() in {"true", "1"})
+            key = f"{JUDGEMENT_KEY}{index}"
+            return read_judgement(self.ask(key, prompts[index], routes[index].model, JUDGEMENT)) is True
 
         with ThreadPoolExecutor(min(len(prompts), MAX_CALLS_AT_ONCE), "memorygraph-route") as pool:
             answers = {index: pool.submit(ask, index) for index in prompts}

@@ -11,10 +11,13 @@ from typing import Any, Literal
 
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.llm.completion import Completion, ToolCall, Usage
+from memorygraph.llm.structured import documents, without_thoughts
 from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, transcript_text, wire_messages
 from memorygraph.runtime.convo.types import read_types, write_types
-from memorygraph.runtime.convo.values import UNDEFINED, Undefined, to_plain
+from memorygraph.runtime.convo.values import UNDEFINED, Undefined, excerpt, to_plain
 
+JUDGEMENT_KEY = "route "  # how the keys of calls begin that ask whether a condition holds
+JUDGEMENTS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 NO_FURTHER_NODE = " (there is no further node)"  # why a route to the next node led out
 
 CallPurpose = Literal["inference", "routing", "prompt", "summary"]
@@ -153,12 +156,13 @@ class ConvoStep(RunRecord):
 
     @property
     def warnings(self) -> list[str]:
-        """What went on though it may not be whole: the replies that were cut, and the calls that were not made."""
+        """What went on though it may not be what was asked for: replies that are not whole, and calls not made."""
         cut = [call.purpose for call in self.calls if call.completion.was_cut]
         what = "was cut at its limit of tokens; raise `@maxTokens`, or ask for less"
         calls = [call.completion.tool_calls for call in self.calls if len(call.completion.tool_calls) > 1]
         return [
             *(f"the model's reply ({purpose}) {what}" for purpose in cut),
+            *filter(None, map(warn_of_reply, self.calls)),
             *(
                 f"the model called {len(made)} functions at once, and a step calls one: only the first call, "
                 f"of `{made[0].name}`, was made"
@@ -186,6 +190,32 @@ class ConvoStep(RunRecord):
                 "start": GraphStart.from_dict(given["start"]) if given.get("start") else UNDEFINED,
             }
         )
+
+
+def warn_of_reply(call: ModelCall) -> str | None:
+    """Say what is wrong with a whole reply that the run went on with, if anything is."""
+    completion = call.completion
+    if completion.was_cut or completion.refusal:
+        return None
+    if completion.finish_reason == "content_filter":
+        return f"the endpoint's content filter stopped the model's reply ({call.purpose})"
+    if call.key.startswith(JUDGEMENT_KEY) and read_judgement(completion.content or "") is None:
+        return f"a judge said neither yes nor no, which counts as no: {excerpt(completion.content)}"
+    if call.options.get("tool_choice") not in (None, "auto", "none") and not completion.tool_calls:
+        return "the model called no function in spite of `@call`: its text is the output"
+    return None
+
+
+def read_judgement(reply: str) -> bool | None:
+    """Read whether a judge finds a condition true, in JSON or as a bare word; None where it does not say.
+
+    >>> read_judgement('{"isTrue": false}'), read_judgement("Yes."), read_judgement("maybe")
+    (False, True, None)
+    """
+    said = next(documents(reply, lists=True), without_thoughts(reply))
+    if isinstance(said, dict):
+        said = said.get("isTrue")
+    return JUDGEMENTS.get(str(said).strip(" \t\r\n.!*").lower())
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Reads what a model writes, piece by piece: what of it continues the log, and where it has to stop.
 
-Thrown away are feedback and sensor reports, a Markdown fence around all of it, and the log itself, said again.
+Thrown away are feedback and sensor reports, what the model thinks before it writes, a Markdown fence around all of
+it, and the log itself, said again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from memorygraph.languages.engine.findings import Finding
 from memorygraph.languages.pete.checks import check_pete
 from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Opening, Piece, Question, SensorReport
+from memorygraph.llm.structured import without_thoughts
 
 REPLY_FILE = "answer"  # the file name that problems give to the text that a model wrote
 MAX_STATEMENT_CHARS = 20_000  # that a model may write without ending a statement
@@ -27,6 +29,7 @@ TOO_LONG = f"the model wrote more than {MAX_REPLY_CHARS:,} characters, and was s
 CUT_OFF = "the model had no room to end its last statement, which was thrown away"
 REPEATED_LOG = "the model repeated the log before it went on; that was thrown away"
 
+THOUGHTS, THOUGHTS_END = "<think>", "</think>"
 FENCE = "```"
 FENCE_END = re.compile(r"\n[ \t]*(?:```|`{0,2}\Z)")  # or what may be the beginning of it
 # What is wrong with an item in any log. What it means in this log is found out when it is stored.
@@ -150,7 +153,7 @@ class ReplyReader:
 
 
 class ReplyUnwrapper:
-    """Takes away what is around the continuation: a Markdown fence, and the log before it."""
+    """Takes away what is around the continuation: thoughts before it, a Markdown fence, and the log before it."""
 
     def __init__(self, seen: str) -> None:
         self.ended = False
@@ -165,7 +168,7 @@ class ReplyUnwrapper:
     def feed(self, text: str) -> str:
         """Take more of the reply, and return what is certainly a part of the continuation."""
         self._held += self._decoder.decode(text.encode("utf-16-le", "surrogatepass"))
-        if not self._begun:
+        if not self._begun and not self.is_thinking():
             self.skip_fence()
         if self._begun and not self._said:
             bare = self._held.lstrip()
@@ -180,6 +183,13 @@ class ReplyUnwrapper:
     def finish(self) -> str:
         """Return what was held back when the reply ended."""
         return "" if self.ended else self._held + self._decoder.decode(b"", final=True)
+
+    def is_thinking(self) -> bool:
+        """Take away the thoughts that have ended, and tell whether the model may still be thinking."""
+        if THOUGHTS_END in self._held:
+            self._held = without_thoughts(self._held)
+        bare = self._held.lstrip()
+        return bare.startswith(THOUGHTS) or THOUGHTS.startswith(bare)
 
     def skip_fence(self) -> None:
         """Take away the line that opens a fence, once it is clear whether there is one."""

@@ -19,7 +19,7 @@ from memorygraph.query import Query
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
 from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
-from memorygraph.runtime.pete.replies import PeteReply, ReplyReader
+from memorygraph.runtime.pete.replies import CUT_OFF, PeteReply, ReplyReader
 from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
 from memorygraph.runtime.pete.views import View
 
@@ -123,9 +123,9 @@ class TurnTaker:
         completion = call_apart(lambda: self.stream_reply(messages, reader))
         reply = reader.reply()
         joined = self.record_call(root, messages, completion, at)
-        refused = [f"the model refused: {completion.refusal}"] if completion.refusal else []
+        unfinished = [completion.unfinished[1]] if completion.unfinished and CUT_OFF not in reply.warnings else []
         problems = (reply.problem,) if reply.problem else ()
-        turn = PeteStep(self.number, current.name, "", view, problems=problems, warnings=(*reply.warnings, *refused))
+        turn = PeteStep(self.number, current.name, "", view, problems=problems, warnings=(*reply.warnings, *unfinished))
         return self.store_reply(turn, root.address, stack, reply, joined)
 
     def stream_reply(self, messages: Sequence[Mapping[str, Any]], reader: ReplyReader) -> Completion:

@@ -11,7 +11,7 @@ from memorygraph.llm.completion import ToolCall
 from memorygraph.runtime.convo.controller import execute_convo_graph
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.scripted.replies import Failure, Reply, ScriptedAnswer
-from tests.runtime.convo.model import scripted, tool
+from tests.runtime.convo.model import scripted, sent, tool
 from tests.web_services import Site
 
 TOOL = """
@@ -121,6 +121,23 @@ def test_text_in_spite_of_a_wanted_call_is_the_output() -> None:
     with scripted(["I would rather not"]):
         result = execute_convo_graph(TOOL)
     assert (result.success, result.value) == (True, "I would rather not")
+    assert result.steps[0].warnings == ["the model called no function in spite of `@call`: its text is the output"]
+
+
+def test_a_reply_that_a_filter_stopped_goes_on_with_a_warning() -> None:
+    with scripted([Reply("", finish_reason="content_filter")]):
+        result = execute_convo_graph("> node a\n> user\nGo\n> nodeEnd\n> user\nx\n> goto a")
+    assert (result.success, result.value) == (True, "")
+    assert result.steps[0].warnings == ["the endpoint's content filter stopped the model's reply (inference)"]
+
+
+def test_what_a_model_thinks_is_no_part_of_its_reply() -> None:
+    routes = '@exit = eq(output "no")\n@to b = eq(output "yes")\n> node a\n> user\nIs it?\n@contextDepth 2\n'
+    source = routes + "> node b\n> f() -> (??? Why? ???)\n> user\n[{{input}}] {{f()}}\n> nodeEnd\n> user\nx\n> goto a"
+    with scripted(["<think>Perhaps no?</think>\nyes", "<think>Hm.</think>so", "fin"]) as model:
+        result = execute_convo_graph(source)
+    assert (result.value, [step.output for step in result.steps]) == ("fin", ["yes", "fin"])
+    assert "think" not in result.text + json.dumps(sent(model)[1:])
 
 
 def test_an_answer_that_is_empty_is_an_empty_output() -> None:

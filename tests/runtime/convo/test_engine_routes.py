@@ -106,6 +106,29 @@ def test_a_judge_sees_the_condition_and_the_output_and_nothing_else() -> None:
     assert '"isTrue"' in message["content"]
 
 
+@pytest.mark.parametrize(
+    ("reply", "held"),
+    [
+        *[
+            (said, True)
+            for said in ("yes", "True.", "**Yes**", '{"isTrue": "yes"}', '{"isTrue": 1}', "<think>no</think>yes")
+        ],
+        *[(said, False) for said in ("no", "False", '{"isTrue": 0}', '{"isTrue": "no"}', "<think>yes</think>no")],
+        *[
+            (said, None)
+            for said in ("", "maybe", '{"is_true": true}', '{"isTrue": true,}', '{"isTrue": null}', "[true]")
+        ],
+    ],
+)
+def test_a_judgement_that_cannot_be_read_is_no_and_a_warning(reply: str, held: bool | None) -> None:
+    with scripted(["out", reply, "b"]):
+        step, *others = execute_convo_graph(
+            "@to b Is it\n> node s\n> user\nGo\n> node b\n> user\nGo\n> nodeEnd\n> user\nx\n> goto s"
+        ).steps
+    assert len(others) == (held is True)
+    assert ["neither yes nor no" in warning for warning in step.warnings] == [True] * (held is None)
+
+
 AUTO = (
     "@to auto%s\n> node s\n> user\nGo\n> node cook\nCooks {{1}}\n> node clean\n> node drive\nDrives\n"
     "> nodeEnd\n> user\nx\n> goto s"

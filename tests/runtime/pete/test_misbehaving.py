@@ -149,6 +149,20 @@ def test_a_fence_around_all_of_it_is_taken_away(mind: Mind, pace: Any, fence: st
     assert require_log(thought) == lines(BEGUN, "// one", "&a likes &b.")
 
 
+@pytest.mark.parametrize("written", ["\n{}", "\n```pete\n{}\n```", "\n<think>Or so.</think>\n{}"])
+def test_what_the_model_thinks_before_is_taken_away(mind: Mind, pace: Any, written: str) -> None:
+    thoughts = "<think>\nPerhaps &a likes &c.\n```\n// a draft\n```\n</think>"
+    step = (thought := mind.thinks(pace(thoughts + written.format("// one\n&a likes &b.\n")))).step()
+    assert step.problems == ()
+    assert require_log(thought) == lines(BEGUN, "// one", "&a likes &b.")
+
+
+def test_thoughts_without_an_end_go_back(mind: Mind, pace: Any) -> None:
+    thought = mind.thinks(pace("<think>Perhaps &a likes &c."), "// one\n")
+    assert [problem.column for problem in thought.step().problems] == [1]
+    assert require_log(thought) == lines(BEGUN, "  // one")
+
+
 @pytest.mark.parametrize("last", ["&I has 3.", "&x = memory:1", "// hello", "@fan, stop", "stop"])
 def test_the_end_of_a_fence_ends_the_last_statement_too(mind: Mind, pace: Any, last: str) -> None:
     mind.loads("context seen() { tl;dr /* all of it */ }")
@@ -184,6 +198,15 @@ def test_an_empty_answer_is_the_end_of_the_run(mind: Mind, nothing: str) -> None
     thinking = thought.run()
     assert (thinking.ended, thinking.written, thinking.steps[0].problems) == ("idle", "", ())
     assert thought.text == BEGUN
+
+
+@pytest.mark.parametrize(
+    ("reason", "why"), [("length", "cut at its length limit"), ("content_filter", "content filter")]
+)
+@pytest.mark.parametrize("said", ["", None, "// one\n"])
+def test_an_answer_that_is_not_whole_is_said(mind: Mind, said: str | None, reason: str, why: str) -> None:
+    [warning] = mind.thinks(Reply(said, finish_reason=reason)).step().warnings
+    assert why in warning
 
 
 def test_a_refusal_is_said(mind: Mind) -> None:
