@@ -62,6 +62,7 @@ def as_of(graph: MemoryGraph, moment: int | datetime) -> Snapshot:
 def parameter(text: str) -> tuple[str, Any]:
     """`key=value`; the value is JSON where it can be read as such, and text otherwise."""
     name, separator, value = text.partition("=")
+    name = name.strip()
     if not separator or not name:
         raise click.BadParameter(f"{text!r} is not of the form key=value")
     try:

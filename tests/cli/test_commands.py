@@ -191,7 +191,9 @@ def test_what_undoes_a_merge_names_the_namespace_that_was_given(environment: str
     assert document("-n", there, "namespaces", "drop", there, "--yes")["nodes"] == 2
 
 
-@pytest.mark.parametrize(("given", "value"), [("a=NaN", "NaN"), ("a=-Infinity", "-Infinity"), ("a=1.5", 1.5)])
+@pytest.mark.parametrize(
+    ("given", "value"), [("a=NaN", "NaN"), ("a=-Infinity", "-Infinity"), ("a=1.5", 1.5), (" a = 1", 1)]
+)
 def test_a_parameter_that_is_no_json_is_text(given: str, value: str | float) -> None:
     assert parameter(given) == ("a", value)
     assert parse_json_argument(given.partition("=")[2], "--parameter", or_text=True) == value
