@@ -706,6 +706,11 @@ def test_an_empty_namespace_is_refused_and_no_default(command: tuple[str, ...]) 
     assert refused.stderr == "memorygraph: a namespace has 1 to 200 printable characters, and this is ''\n"
 
 
+def test_a_refused_namespace_is_a_document_where_one_is_asked_for() -> None:
+    [refused] = document("-n", "", "search", "x", code=1)["errors"]
+    assert refused["message"].startswith("a namespace has 1 to 200 printable characters")
+
+
 @pytest.mark.parametrize("name", ["", "a\nb", "x" * 201])
 def test_an_invalid_namespace_is_refused_before_a_server_is_started_or_asked(name: str) -> None:
     with pytest.raises(MemoryGraphError, match="1 to 200 printable"):
