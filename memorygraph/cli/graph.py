@@ -205,8 +205,9 @@ def export_command(
 ) -> None:
     """Print the namespace, as it is or as it was; a bundle is all of it, and is imported to the same namespace.
 
-    ContextScript has the nodes and edges. What an export could not say is listed on stderr. It is printed when all of
-    it was read; into a pipe the first lines of contextscript, jsonl and graphml come before, for `head` and pagers.
+    ContextScript has the nodes and edges; `load` reads it again, and `import` a bundle and server-memory. jsonl and
+    graphml are for other programs. What an export could not say is listed on stderr. It is printed when all of it was
+    read; into a pipe the first lines of contextscript, jsonl and graphml come before, for `head` and pagers.
     With --output an interrupted export of a bundle goes on when it is run again; where the namespace has changed since,
     it begins again and says so.
     """
