@@ -21,6 +21,7 @@ from memorygraph.errors import NotFoundError
 from memorygraph.home import namespace_option
 from memorygraph.json_text import parse_json
 from memorygraph.limits import MAX_READ_SECONDS
+from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of, counted
 
 if TYPE_CHECKING:
@@ -88,11 +89,14 @@ def query_command(
 ) -> None:
     """Run Cypher and show its rows as they come; it can only read, unless --write is given.
 
-    $namespace is always set. A value of -p is read as JSON where it is JSON, and as text otherwise. Dates, times and
-    durations are shown as their ISO 8601 text, a point as an object with its srid and its coordinates.
+    For `-` the Cypher is read from standard input. $namespace is always set. A value of -p is read as JSON where it is
+    JSON, and as text otherwise. Dates, times and durations are shown as their ISO 8601 text, a point as an object with
+    its srid and its coordinates.
     """
     if write and seconds is not None:
         raise click.UsageError("--seconds is for reading, and does not go with --write")
+    if cypher == STANDARD_INPUT:
+        cypher = read_script(cypher)
     values = dict(map(parameter, parameters))
     if write:
         run_writing_query(settings, cypher, values)
@@ -195,6 +199,7 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     "path",
     type=click.Path(dir_okay=False),
     metavar="FILE",
+    callback=output.stdout_of_dash,
     help="Write a bundle; a stopped one goes on.",
 )
 @at_option

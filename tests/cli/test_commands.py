@@ -518,6 +518,22 @@ def test_durations_and_points_of_a_query_are_shown_in_words_and_not_as_bare_numb
         assert part in memorygraph("query", cypher, *write).stdout
 
 
+def test_a_dash_for_cypher_is_standard_input() -> None:
+    assert document("query", "-", "-p", "n=2", stdin="// twice\nRETURN 2 * $n AS twice") == [{"twice": 4}]
+
+
+def test_a_dash_for_a_file_to_write_is_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = _write(tmp_path, "> node a\n> goto a\n", "x.convo")
+    thought = _write(tmp_path, "context main(&x) {", "main.pete")
+    memorygraph("load", thought)
+    for command in (("graph", script), ("pete", "view", "main"), ("export", "--format", "bundle")):
+        printed = memorygraph(*command, "--output", "-")
+        assert (printed.returncode, printed.stdout) == (0, memorygraph(*command).stdout)
+        assert printed.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"x.convo", "main.pete"}
+
+
 def test_a_query_of_many_rows_is_shown_whole() -> None:
     shown = memorygraph("query", "UNWIND range(1, 2500) AS n RETURN 'row' + n AS name").stdout
     assert re.findall(r"row\d+", shown) == [f"row{n}" for n in range(1, 2501)]
