@@ -6,6 +6,7 @@ import shlex
 import sys
 from contextlib import suppress
 from datetime import datetime
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,16 +118,29 @@ def run_writing_query(settings: Settings, cypher: str, values: dict[str, Any]) -
     from memorygraph.graph.typed_json import show_row
 
     rows: list[dict[str, Any]] | None = None
+    changed: dict[str, int] = {}
 
     def explain(_: KeyboardInterrupt) -> str:
         return STORED_STAYS if rows is None else "the query has run, and what it wrote is stored"
 
     with explaining_stop(explain), settings.connect() as graph:
-        rows = [show_row(row) for row in graph.query(cypher, values, write=True)]
+        rows = [show_row(row) for row in graph.query(cypher, values, write=True, changed=changed.update)]
         if output.wants_json():
             output.print_json(rows)
-        else:
+        elif rows:
             output.print_rows(rows)
+        output.say(", ".join(starmap(count_changed, changed.items())) or "nothing changed")
+
+
+def count_changed(name: str, count: int) -> str:
+    """What one of Neo4j's counters says.
+
+    >>> count_changed("nodes_created", 2), count_changed("properties_set", 1)
+    ('2 nodes created', '1 property set')
+    """
+    things, _, how = name.partition("_")
+    one = {"properties": "property", "indexes": "index"}.get(things, things.removesuffix("s"))
+    return f"{count} {one if count == 1 else things} {how}"
 
 
 @click.command("show")

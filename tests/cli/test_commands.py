@@ -518,6 +518,16 @@ def test_durations_and_points_of_a_query_are_shown_in_words_and_not_as_bare_numb
         assert part in memorygraph("query", cypher, *write).stdout
 
 
+def test_a_query_that_writes_says_what_it_has_changed() -> None:
+    for cypher, said in (
+        ("CREATE (:Tmp {mark: $namespace})-[:T]->(:Tmp)", "2 labels added, 2 nodes created, 1 relationship created"),
+        ("MATCH (n:Tmp {mark: $namespace, a: 2}) DELETE n", "nothing changed"),
+        ("MATCH (n:Tmp {mark: $namespace})--(m) DETACH DELETE n, m RETURN 1 AS n", "2 nodes deleted"),
+    ):
+        shown = memorygraph("query", cypher, "--write").stderr
+        assert set(said.split(", ")) <= set(shown.strip().split(", ")), shown
+
+
 def test_a_dash_for_cypher_is_standard_input() -> None:
     assert document("query", "-", "-p", "n=2", stdin="// twice\nRETURN 2 * $n AS twice") == [{"twice": 4}]
 
