@@ -244,7 +244,12 @@ class AsyncMemoryGraph:
     ) -> Evaluation:
         """How much of the evidence recall finds among the first `k` hits, on a folder of conversations."""
     async def query(
-        self, cypher: str, parameters: dict[str, Any] | None = None, *, write: bool = False
+        self,
+        cypher: str,
+        parameters: dict[str, Any] | None = None,
+        *,
+        write: bool = False,
+        changed: Callable[[dict[str, int]], object] | None = None,
     ) -> list[dict[str, Any]]:
         """The rows of a Cypher query. `$namespace` is always there as a parameter."""
     def stream(

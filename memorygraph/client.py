@@ -684,13 +684,19 @@ class MemoryGraph:
         )
 
     def query(
-        self, cypher: str, parameters: dict[str, Any] | None = None, *, write: bool = False
+        self,
+        cypher: str,
+        parameters: dict[str, Any] | None = None,
+        *,
+        write: bool = False,
+        changed: Callable[[dict[str, int]], object] | None = None,
     ) -> list[dict[str, Any]]:
         """The rows of a Cypher query. `$namespace` is always there as a parameter.
 
         Without `write` the query can only read: it is refused if it writes, loads files, or calls a procedure or a
         function that is not known to be harmless. Cypher sees all namespaces: filter by `$namespace`. A query that
-        reads ends after 30 seconds, and `stream` may take longer; one that writes ends after an hour.
+        reads ends after 30 seconds, and `stream` may take longer; one that writes ends after an hour, and `changed` is
+        called with what it has changed, such as `{"nodes_created": 2}`.
         Dates, times, durations and points are values of Neo4j's driver, and can be given back as parameters; of nodes
         and relationships there are their properties.
 
@@ -702,9 +708,14 @@ class MemoryGraph:
         if write:
             check_nesting(cypher)
             try:
-                return self.connection.write(lambda transaction: transaction.run(query), repeatable=False)
+                rows, counts = self.connection.write(
+                    lambda transaction: transaction.run_counted(query), repeatable=False
+                )
             finally:  # a recall that looks through all texts meanwhile does not see what is not committed yet
                 self.connection.raw_writes += 1
+            if changed is not None:
+                changed(counts)
+            return rows
         check_reads_only(self.connection, query)
         with _naming_seconds():
             return self.connection.read(query, repeatable=False)

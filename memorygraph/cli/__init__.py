@@ -111,6 +111,8 @@ class _LazyGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error ends in a message and its exit code, never in a traceback."""
+        # The command itself notes it later: what is refused before, such as a namespace, is a document, too.
+        ctx.meta[output.AS_JSON] = "--json" in ctx.args
         try:
             return super().invoke(ctx)
         except (click.exceptions.Exit, click.ClickException):

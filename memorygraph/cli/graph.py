@@ -6,6 +6,7 @@ import shlex
 import sys
 from contextlib import suppress
 from datetime import datetime
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from memorygraph.errors import NotFoundError
 from memorygraph.home import namespace_option
 from memorygraph.json_text import parse_json
 from memorygraph.limits import MAX_READ_SECONDS
+from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of, counted
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ def as_of(graph: MemoryGraph, moment: int | datetime) -> Snapshot:
 def parameter(text: str) -> tuple[str, Any]:
     """`key=value`; the value is JSON where it can be read as such, and text otherwise."""
     name, separator, value = text.partition("=")
+    name = name.strip()
     if not separator or not name:
         raise click.BadParameter(f"{text!r} is not of the form key=value")
     try:
@@ -87,11 +90,14 @@ def query_command(
 ) -> None:
     """Run Cypher and show its rows as they come; it can only read, unless --write is given.
 
-    $namespace is always set. A value of -p is read as JSON where it is JSON, and as text otherwise. Dates, times and
-    durations are shown as their ISO 8601 text, a point as an object with its srid and its coordinates.
+    For `-` the Cypher is read from standard input. $namespace is always set. A value of -p is read as JSON where it is
+    JSON, and as text otherwise. Dates, times and durations are shown as their ISO 8601 text, a point as an object with
+    its srid and its coordinates.
     """
     if write and seconds is not None:
         raise click.UsageError("--seconds is for reading, and does not go with --write")
+    if cypher == STANDARD_INPUT:
+        cypher = read_script(cypher)
     values = dict(map(parameter, parameters))
     if write:
         run_writing_query(settings, cypher, values)
@@ -112,16 +118,29 @@ def run_writing_query(settings: Settings, cypher: str, values: dict[str, Any]) -
     from memorygraph.graph.typed_json import show_row
 
     rows: list[dict[str, Any]] | None = None
+    changed: dict[str, int] = {}
 
     def explain(_: KeyboardInterrupt) -> str:
         return STORED_STAYS if rows is None else "the query has run, and what it wrote is stored"
 
     with explaining_stop(explain), settings.connect() as graph:
-        rows = [show_row(row) for row in graph.query(cypher, values, write=True)]
+        rows = [show_row(row) for row in graph.query(cypher, values, write=True, changed=changed.update)]
         if output.wants_json():
             output.print_json(rows)
-        else:
+        elif rows:
             output.print_rows(rows)
+        output.say(", ".join(starmap(count_changed, changed.items())) or "nothing changed")
+
+
+def count_changed(name: str, count: int) -> str:
+    """What one of Neo4j's counters says.
+
+    >>> count_changed("nodes_created", 2), count_changed("properties_set", 1)
+    ('2 nodes created', '1 property set')
+    """
+    things, _, how = name.partition("_")
+    one = {"properties": "property", "indexes": "index"}.get(things, things.removesuffix("s"))
+    return f"{count} {one if count == 1 else things} {how}"
 
 
 @click.command("show")
@@ -194,6 +213,7 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     "path",
     type=click.Path(dir_okay=False),
     metavar="FILE",
+    callback=output.stdout_of_dash,
     help="Write a bundle; a stopped one goes on.",
 )
 @at_option
@@ -204,8 +224,9 @@ def export_command(
 ) -> None:
     """Print the namespace, as it is or as it was; a bundle is all of it, and is imported to the same namespace.
 
-    ContextScript has the nodes and edges. What an export could not say is listed on stderr. It is printed when all of
-    it was read; into a pipe the first lines of contextscript, jsonl and graphml come before, for `head` and pagers.
+    ContextScript has the nodes and edges; `load` reads it again, and `import` a bundle and server-memory. jsonl and
+    graphml are for other programs. What an export could not say is listed on stderr. It is printed when all of it was
+    read; into a pipe the first lines of contextscript, jsonl and graphml come before, for `head` and pagers.
     With --output an interrupted export of a bundle goes on when it is run again; where the namespace has changed since,
     it begins again and says so.
     """

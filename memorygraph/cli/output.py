@@ -53,6 +53,11 @@ json_option: Callable[[Command], Command] = click.option(
 )
 
 
+def stdout_of_dash(_: click.Context, __: click.Parameter, file: str | None) -> str | None:
+    """Take `-` for stdout, on which a command prints what it writes to no file."""
+    return None if file == "-" else file
+
+
 def wants_json() -> bool:
     """Whether --json was given to the command that runs."""
     return bool(click.get_current_context().meta.get(AS_JSON))

@@ -18,7 +18,15 @@ MAX_FILE_NAME = 100
 SUFFIXES = {PAGES: ".html", PICTURES: ".svg"}
 
 page_options = combine(
-    click.option("--output", "--out", "-o", "target", metavar="FILE", help="Write it there instead of printing it."),
+    click.option(
+        "--output",
+        "--out",
+        "-o",
+        "target",
+        metavar="FILE",
+        callback=output.stdout_of_dash,
+        help="Write it there instead of printing it.",
+    ),
     click.option("--open", "open_", is_flag=True, help="Show it in the browser; its file stays in the home."),
 )
 

@@ -378,7 +378,14 @@ def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
     shell_complete=complete_runs,
     help="Draw the path of this run on it, or of the `last` one.",
 )
-@click.option("--output", "-o", "target", metavar="FILE", help="Write it there instead of printing it.")
+@click.option(
+    "--output",
+    "-o",
+    "target",
+    metavar="FILE",
+    callback=output.stdout_of_dash,
+    help="Write it there instead of printing it.",
+)
 @click.option("--open", "open_", is_flag=True, help="Show it in the browser, as SVG, which needs no network.")
 @import_folder_option
 @output.json_option

@@ -116,6 +116,13 @@ class Transaction:
         """Run a query to its end and return its rows."""
         return list(self.rows(query))
 
+    def run_counted(self, query: Query) -> tuple[list[dict[str, Any]], dict[str, int]]:
+        """Run a query to its end; return its rows, and what it changed by Neo4j's counters that are not zero."""
+        result = self._start(query)
+        rows = list(_rows(result))
+        counters = vars(result.consume().counters).items()
+        return rows, {name: count for name, count in counters if count and type(count) is int}
+
     def rows(self, query: Query, *, typed: bool = False) -> Iterator[dict[str, Any]]:
         """Run a query and yield its rows as they arrive; `typed` leaves the values as the driver has them."""
         yield from _rows(self._start(query), typed=typed)

@@ -48,6 +48,10 @@ _TOO_LARGE = (
 )
 _NO_DATABASE = "there is no such database; `SHOW DATABASES` lists them: check NEO4J_DATABASE, and what a query uses"
 _TOO_LONG = "it took longer than it may, and was ended"
+_OWN_TRANSACTIONS = (
+    "a query runs in one transaction, and this one would begin its own: leave out IN TRANSACTIONS and take fewer rows "
+    "at a time, or run it in Neo4j Browser, after `:auto`"
+)
 _UNAVAILABLE = (
     "Neo4j runs, and its database has not started: for the embedded Neo4j, `memorygraph doctor` says why; for a server "
     "of NEO4J_URI, its logs do, and a moment later it may have started"
@@ -90,8 +94,9 @@ def translate(error: Exception, find_stop: FindStop = str) -> MemoryGraphError:
         return RestartNeededError(f"{explain_stop(find_stop())} ({detail})")
     if code_of(error).endswith(".DatabaseUnavailable"):
         return DatabaseUnavailableError(f"{_UNAVAILABLE} ({detail})")
-    if ran_out_of_time(error):
-        return QueryError(f"{_TOO_LONG} ({detail})")
+    begins_own = "can only be executed in an implicit transaction" in detail
+    if begins_own or ran_out_of_time(error):
+        return QueryError(f"{_OWN_TRANSACTIONS if begins_own else _TOO_LONG} ({detail})")
     if "OutOfMemoryError" in code_of(error):
         return TooLargeError(f"{_TOO_LARGE} ({detail})")
     for kind, ours, meaning in _TRANSLATIONS:
@@ -186,11 +191,16 @@ def translating_errors(find_stop: FindStop = str) -> Iterator[None]:
 
 @contextmanager
 def checking_values() -> Iterator[None]:
-    """Have a parameter that the driver cannot encode be the error of the query that has it."""
+    """Have what the driver cannot encode, a parameter or the text of a query, be the error of the query that has it."""
+    where, why = "a parameter", "an integer has at most 64 bits"
     try:
         yield
-    except (ValueError, TypeError, OverflowError) as error:  # of the driver, which encodes the parameters
-        raise QueryError(f"a parameter has a value that Neo4j cannot hold: {error}") from error
+    except (ValueError, TypeError, OverflowError) as error:  # of the driver
+        if isinstance(error, UnicodeEncodeError):
+            where, why = "the query or a parameter", f"U+{ord(error.object[error.start]):04X} is half a character"
+        elif not isinstance(error, OverflowError):
+            why = str(error)
+        raise QueryError(f"{where} has a value that Neo4j cannot hold: {why}") from error
 
 
 def raise_interrupt(error: Exception) -> None:

@@ -244,6 +244,8 @@ def show_declaration(language: Language, analysis: Analysis, declared: Occurrenc
 def explain_unknown(one: Occurrence, known: Sequence[str], *, in_graph: bool) -> str:
     """What to say of a name that nothing declares: the likeliest that there are."""
     where = "neither in this file nor in the graph" if in_graph else "not declared in this file"
+    if one.name in known:
+        return f"`{one.name}` is declared elsewhere in this file, and not known here"
     near = likeliest(one.name, list(known))
     meant = f"; did you mean {', '.join(f'`{name}`' for name in near)}?" if near else ""
     return f"`{one.name}` is {where}{meant}"

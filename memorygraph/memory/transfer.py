@@ -312,7 +312,9 @@ def parse_item(line: str) -> Entity | Relation:
     value = parse_json(line)
     kind = _KINDS.get(value.get("type")) if isinstance(value, dict) and isinstance(value.get("type"), str) else None
     if kind is None:
-        raise ValueError('a line is an object with the "type" "entity" or "relation"')
+        exported = "; an export as jsonl is for other programs: ContextScript or a bundle is read again"
+        more = exported if isinstance(value, dict) and value.get("type") in ("node", "edge") else ""
+        raise ValueError(f'a line is an object with the "type" "entity" or "relation"{more}')
     try:
         # The type of an entity is only `entityType` here: `type` tells entities from relations.
         return kind.model_validate({key: inner for key, inner in value.items() if key != "type"})

@@ -18,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from memorygraph.context.rendering import compact
+from memorygraph.sentences import count_of
 
 CONTROL_PICTURES = 0x2400  # U+0000 is drawn by U+2400, and so on
 BIDI_CONTROLS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
@@ -72,6 +73,7 @@ def page_environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["pretty"] = pretty_json
+    environment.filters["count_of"] = count_of
     return environment
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memorygraph.runtime.runs import Event, StoredRun
+from memorygraph.sentences import count_of
 from memorygraph.viewing.pages import PageRow, render_page
 
 FACTS = ("language", "program", "status", "model", "at", "ended_at", "conversation")
@@ -78,7 +79,7 @@ def show_generation(number: int, data: dict[str, Any]) -> ShownStep:
     model = context.get("model") or {}
     notes = [f"model {model['name']} {model.get('uri') or ''}"] if model.get("name") else []
     if data.get("attempts"):
-        notes.append(f"{data['attempts']} attempts")
+        notes.append(count_of(data["attempts"], "attempt"))
     if budget := data.get("budget"):
         notes.append(f"the answer's budget: {budget['amount']}{budget['unit'] or ''}")
     errors = [("what did not fit before", data["errors"])] if data.get("errors") else []

@@ -191,7 +191,9 @@ def test_what_undoes_a_merge_names_the_namespace_that_was_given(environment: str
     assert document("-n", there, "namespaces", "drop", there, "--yes")["nodes"] == 2
 
 
-@pytest.mark.parametrize(("given", "value"), [("a=NaN", "NaN"), ("a=-Infinity", "-Infinity"), ("a=1.5", 1.5)])
+@pytest.mark.parametrize(
+    ("given", "value"), [("a=NaN", "NaN"), ("a=-Infinity", "-Infinity"), ("a=1.5", 1.5), (" a = 1", 1)]
+)
 def test_a_parameter_that_is_no_json_is_text(given: str, value: str | float) -> None:
     assert parameter(given) == ("a", value)
     assert parse_json_argument(given.partition("=")[2], "--parameter", or_text=True) == value
@@ -516,6 +518,32 @@ def test_durations_and_points_of_a_query_are_shown_in_words_and_not_as_bare_numb
         assert part in memorygraph("query", cypher, *write).stdout
 
 
+def test_a_query_that_writes_says_what_it_has_changed() -> None:
+    for cypher, said in (
+        ("CREATE (:Tmp {mark: $namespace})-[:T]->(:Tmp)", "2 labels added, 2 nodes created, 1 relationship created"),
+        ("MATCH (n:Tmp {mark: $namespace, a: 2}) DELETE n", "nothing changed"),
+        ("MATCH (n:Tmp {mark: $namespace})--(m) DETACH DELETE n, m RETURN 1 AS n", "2 nodes deleted"),
+    ):
+        shown = memorygraph("query", cypher, "--write").stderr
+        assert set(said.split(", ")) <= set(shown.strip().split(", ")), shown
+
+
+def test_a_dash_for_cypher_is_standard_input() -> None:
+    assert document("query", "-", "-p", "n=2", stdin="// twice\nRETURN 2 * $n AS twice") == [{"twice": 4}]
+
+
+def test_a_dash_for_a_file_to_write_is_stdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = _write(tmp_path, "> node a\n> goto a\n", "x.convo")
+    thought = _write(tmp_path, "context main(&x) {", "main.pete")
+    memorygraph("load", thought)
+    for command in (("graph", script), ("pete", "view", "main"), ("export", "--format", "bundle")):
+        printed = memorygraph(*command, "--output", "-")
+        assert (printed.returncode, printed.stdout) == (0, memorygraph(*command).stdout)
+        assert printed.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"x.convo", "main.pete"}
+
+
 def test_a_query_of_many_rows_is_shown_whole() -> None:
     shown = memorygraph("query", "UNWIND range(1, 2500) AS n RETURN 'row' + n AS name").stdout
     assert re.findall(r"row\d+", shown) == [f"row{n}" for n in range(1, 2501)]
@@ -702,6 +730,11 @@ def test_an_empty_namespace_is_refused_and_no_default(command: tuple[str, ...]) 
     refused = CliRunner().invoke(cli, ["-n", "", *command], input="")
     assert (refused.exit_code, refused.stdout) == (1, "")
     assert refused.stderr == "memorygraph: a namespace has 1 to 200 printable characters, and this is ''\n"
+
+
+def test_a_refused_namespace_is_a_document_where_one_is_asked_for() -> None:
+    [refused] = document("-n", "", "search", "x", code=1)["errors"]
+    assert refused["message"].startswith("a namespace has 1 to 200 printable characters")
 
 
 @pytest.mark.parametrize("name", ["", "a\nb", "x" * 201])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -44,16 +45,34 @@ def test_ctrl_c_is_not_lost_in_a_result_that_has_failed(connection: Connection) 
 
 
 @pytest.mark.parametrize(
-    "value",
-    ["\ud800", 2**63, object(), {"a": {1, 2}}, {1: "a"}],
+    ("value", "why"),
+    [
+        ("\ud800", "^the query or a parameter .*: U.D800 is half a character$"),
+        (2**63, "^a parameter .*: an integer has at most 64 bits$"),
+        (object(), "^a parameter .*object"),
+        ({"a": {1, 2}}, "^a parameter "),
+        ({1: "a"}, "^a parameter "),
+    ],
     ids=lambda value: type(value).__name__ + str(len(repr(value))),
 )
-def test_a_value_that_neo4j_cannot_hold_is_an_error_of_the_query(connection: Connection, value: Any) -> None:
+def test_a_value_that_neo4j_cannot_hold_is_an_error_of_the_query(connection: Connection, value: Any, why: str) -> None:
     query = Query("RETURN $value AS value", {"value": value})
     for run in (connection.read, connection.plan):
-        with pytest.raises(QueryError, match="a parameter has a value that Neo4j cannot hold"):
+        with pytest.raises(QueryError, match="has a value that Neo4j cannot hold") as refused:
             run(query)
+        assert re.match(why, str(refused.value))
     assert connection.read(Query("RETURN 1 AS one", {})) == [{"one": 1}]
+
+
+def test_a_query_that_is_not_utf_8_is_said_to_be_so(connection: Connection) -> None:
+    with pytest.raises(QueryError, match=r"^the query or a parameter .*: U\+DCFF is half a character$"):
+        connection.read(Query("RETURN '\udcff' AS s", {}))
+
+
+def test_a_query_with_transactions_of_its_own_is_refused_with_what_to_do(connection: Connection) -> None:
+    query = Query("CALL { CREATE (:Tmp) } IN TRANSACTIONS", {})
+    with pytest.raises(QueryError, match=r"leave out IN TRANSACTIONS .*implicit transaction"):
+        connection.write(lambda transaction: transaction.run(query))
 
 
 @pytest.mark.usefixtures("environment")

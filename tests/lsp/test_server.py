@@ -474,6 +474,53 @@ def test_names_are_found_completed_and_renamed_in_convo(tmp_path: Path, edit: Ed
     edit(work)
 
 
+FUNCTIONS = """\
+> first(message: string) -> (
+    note = "mine"
+    @shared
+    said = message
+    return(note)
+)
+@condition = message
+> second(
+    message: string
+    said: string
+) -> (
+    total = 1
+    return(message said note)
+)
+> define
+message = "global"
+total = 0
+> user
+Say {{message}} {{said}} {{note}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        ("return(", "message", "    message: string"),
+        ("return(message ", "said", "    said: string"),
+        ("said = ", "message\n", "> first(message: string) -> ("),
+        ("return(", "note", '    note = "mine"'),
+        ("return(message said ", "note", None),
+        ("tot", "al = 0", "    total = 1"),
+        ("@condition = ", "message", 'message = "global"'),
+        ("{{", "message", 'message = "global"'),
+        ("{{", "said", "    said = message"),
+        ("{{", "note", None),
+    ],
+)
+def test_what_only_the_body_of_a_function_knows_is_declared_there(
+    tmp_path: Path, before: str, after: str, line: str | None, edit: Edit
+) -> None:
+    async def work(editor: Editor) -> None:
+        assert await editor.define(editor.open(tmp_path / "a.convo", FUNCTIONS), before, after) == line
+
+    edit(work)
+
+
 def test_a_rename_follows_a_node_among_those_that_a_route_chooses_from(tmp_path: Path, edit: Edit) -> None:
     text = "@to auto second, third\n> node first\n@to next\n> node second\n> node third\n> goto first\n"
 
@@ -527,6 +574,71 @@ def test_what_a_log_passes_closes_or_asks_for_is_declared_there(
         shown = await editor.hover(editor.open(tmp_path / "a.pete", text), before)
         assert shown is not None
         assert shown.startswith(declared)
+
+    edit(work)
+
+
+HANDLES = """\
+context a(&x, &fan) {
+  context b(&x) {
+    &z = /* of b */
+    &x likes &z.
+  }
+  context c(&x, &fan) {
+    &z = /* of c */
+    &x knows &z.
+    context fan(&fan, &z) {
+      &z cools &x.
+      &fan is 3.
+      &z = /* of fan */
+      &z has 4.
+    }
+    &fan was 5.
+    _w is 6?
+    &w is 7.
+  }
+  &w is 8.
+  &fan has 9.
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "declared"),
+    [
+        ("likes &z", "handle `z`, line 3"),
+        ("knows &z", "handle `z`, line 7"),
+        ("context fan(&fan, &z", "handle `z`, line 7"),
+        ("{\n      &z", "handle `z`, line 7"),
+        (" cools &x", "`x` is declared elsewhere in this file, and not known here"),
+        ("cools &x.\n      &fan", "handle `fan`, line 1"),
+        ("/* of fan */\n      &z", "handle `z`, line 12"),
+        ("}\n    &fan", "context `fan`, line 9"),
+        ("?\n    &w", "variable `w`, line 16"),
+        ("}\n  &w", "`w` is declared elsewhere in this file, and not known here"),
+        ("&w is 8.\n  &fan", "handle `fan`, line 1"),
+    ],
+)
+def test_a_handle_is_that_of_the_context_which_makes_it_or_passes_it(
+    tmp_path: Path, before: str, declared: str, edit: Edit
+) -> None:
+    async def work(editor: Editor) -> None:
+        shown = await editor.hover(editor.open(tmp_path / "a.pete", HANDLES), before)
+        assert shown is not None
+        assert shown.startswith(declared)
+
+    edit(work)
+
+
+def test_a_rename_changes_a_handle_in_the_contexts_that_are_passed_it_and_in_no_other(
+    tmp_path: Path, edit: Edit
+) -> None:
+    async def work(editor: Editor) -> None:
+        known = HANDLES.replace("cools &x", "cools 2").replace("&w is 8", "&x is 8")
+        uri = editor.open(tmp_path / "a.pete", known)
+        own = known[known.index("context c") : known.index("      &z = /* of fan */")]
+        assert await editor.rename(uri, "y", "knows &z") == known.replace(own, own.replace("&z", "&y"))
+        assert [name for name, _ in await editor.outline(uri)] == ["a", "b", "z", "c", "z", "fan", "z"]
 
     edit(work)
 

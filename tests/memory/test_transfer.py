@@ -231,6 +231,12 @@ def test_where_there_is_nothing_to_adopt_that_is_said(graph: MemoryGraph) -> Non
         adopt_neo4j_memory(graph.scope)
 
 
+@pytest.mark.parametrize("kind", ["node", "edge"])
+def test_a_line_of_an_export_as_jsonl_is_said_to_come_back_in_another_form(kind: str) -> None:
+    with pytest.raises(ValueError, match="ContextScript or a bundle is read again"):
+        parse_item(json.dumps({"type": kind, "id": "a"}))
+
+
 def test_a_wrong_line_names_each_field() -> None:
     message = "^to: String should have at least 1 character; relationType: Field required$"
     with pytest.raises(ValueError, match=message):

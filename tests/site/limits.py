@@ -56,7 +56,7 @@ LIMITS: dict[str, dict[str, str]] = {
     },
     "Queries": {
         "`mg.query` that reads": f"{READ_SECONDS:g} seconds; `mg.stream(seconds=…)` and `query --seconds` may take longer",
-        "A query that writes": f"{WRITE_SECONDS / 60:g} minutes",
+        "A query that writes": f"{WRITE_SECONDS / 60:g} minutes, and one transaction: it has no `IN TRANSACTIONS`",
     },
     "The memory server": {
         "A program that a client sends": f"{MAX_PROGRAM:,} characters",

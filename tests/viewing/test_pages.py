@@ -102,6 +102,17 @@ def test_a_page_needs_nothing_but_itself(graph: MemoryGraph) -> None:
     assert "unsafe" not in policy
 
 
+def test_a_page_says_how_many_there_are_of_one_and_of_more(graph: MemoryGraph) -> None:
+    history = graph.messages("lunch")
+    history.append({"role": "assistant", "content": "Have a lentil soup."})
+    assert "<p>1 version · 1 message · 1 answer trained on</p>" in graph.view_conversation("lunch")
+    history.append({"role": "user", "content": "And then?"})
+    history.append({"role": "assistant", "content": "Then have a tea."})
+    assert "<p>1 version · 3 messages · 2 answers trained on</p>" in graph.view_conversation("lunch")
+    graph.load("context main(&x) {", language="pete")
+    assert "1 context, 0 entries</p>" in graph.view_thought("main")
+
+
 @CHROMIUM_IS_THERE
 def test_versions_stand_side_by_side_and_say_where_they_part(graph: MemoryGraph, look: Look) -> None:
     page = look(lunch(graph).view_conversation("lunch"))
@@ -249,6 +260,7 @@ def test_a_run_shows_its_steps_and_its_prompts_with_their_sources_and_budgets(gr
     for part in ("Writer", "input.topic · budget 40", "Sources of the prompt", "Tea is warm."):
         assert part in whole, part
     assert "hidden" not in whole
+    assert "1 attempt\n" in whole
 
 
 @CHROMIUM_IS_THERE

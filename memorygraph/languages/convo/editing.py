@@ -35,9 +35,13 @@ _NOTE = re.compile(r"^[ \t]*#", re.MULTILINE)
 
 
 def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
-    """The nodes, functions and variables of a conversation, and where it refers to them."""
+    """The nodes, functions and variables of a conversation, and where it refers to them.
+
+    The scope of what only the body of a function knows is the end of the function, which is never 0.
+    """
     text = program.source.text
     nodes = {message.head for message in program.statements if message.role == "node"}
+    shared = {name for message in program.statements for name, is_shared in find_set(message) if is_shared}
     for message in program.statements:
         yield from name_message(message, nodes, text)
         for tag in message.tags:
@@ -50,8 +54,27 @@ def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
             elif is_file_import(tag):
                 path = (tag.text or "").split()[0]
                 yield Occurrence(path, IMPORT, find_word(text, path, tag.span), fixed=True)
+        local = local_names(message, shared)
         for part in walk_convo(message):
-            yield from name_part(part, text)
+            for one in name_part(part, text):
+                # The tags of a function stand before it: what they name is the conversation's.
+                inside = one.space == "variable" and one.name in local and one.span.start > message.span.start
+                yield one._replace(scope=message.span.end) if inside else one
+
+
+def find_set(message: syntax.Message) -> Iterator[tuple[str, bool]]:
+    """The variables that a message sets, and whether each is one of the conversation."""
+    outside = not isinstance(message, syntax.FunctionMessage)
+    for part in walk_convo(message):
+        if isinstance(part, syntax.Statement | syntax.Argument) and part.path:
+            yield part.path[0], outside or any(tag.name == "shared" for tag in part.tags)
+
+
+def local_names(message: syntax.Message, shared: Set[str]) -> Set[str]:
+    """The variables that only the body of a function knows: its parameters, and what it sets that is not shared."""
+    if not isinstance(message, syntax.FunctionMessage):
+        return frozenset()
+    return {name for name, _ in find_set(message)} - shared | {one.name for one in message.parameters}
 
 
 def name_message(message: syntax.Message, nodes: Set[str], text: str) -> Iterator[Occurrence]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from memorygraph.errors import Span
 from memorygraph.languages.engine.editing import (
@@ -27,16 +28,25 @@ def find_occurrences(program: syntax.PeteProgram) -> Iterator[Occurrence]:
     """The handles, contexts, predicates, faculties and addresses of a log.
 
     A handle, the variable of its name and the context of its name are one name: what is asked for by `_meat` is bound
-    to `&meat`, and what `context cool` did is `&cool`. A variable of a rule is known in the rule alone.
+    to `&meat`, and what `context cool` did is `&cool`. A variable of a rule is known in the rule alone, and a handle in
+    the context that makes it and in those that are passed it.
     """
     search = HandleSearch(program)
     for item in program.items:
         for part in syntax.walk_pete(item):
             yield from search.name_part(part, item)
+        search.follow(item)
+
+
+class HandleFrame(NamedTuple):
+    """An open context: the scope of what it makes, and the scopes of what it was passed."""
+
+    scope: int
+    passed: dict[str, int]
 
 
 class HandleSearch:
-    """Looks for the names of a log, item by item."""
+    """Looks for the names of a log, item by item. A scope is the place where a context or a rule begins."""
 
     def __init__(self, program: syntax.PeteProgram) -> None:
         self.text = program.source.text
@@ -44,6 +54,29 @@ class HandleSearch:
         commands = [item for item in program.items if isinstance(item, syntax.Command)]
         self.faculties = {command.faculty for command in commands}
         self.declared: set[tuple[str, int]] = set()
+        self.frames = [HandleFrame(0, {})]  # around the open contexts is what all of the log knows
+        self.made: list[str] = []  # by the item: until its end, these names mean what was passed
+
+    def follow(self, item: syntax.Item) -> None:
+        """Take what an item makes as its context's own, and enter or leave the context that it opens or closes."""
+        frame = self.frames[-1]
+        if isinstance(item, syntax.Opening):
+            known = {item.name: frame.scope, **{ref.name: self.scope_of(ref.name) for ref in item.refs}}
+            self.frames.append(HandleFrame(0 if item is self.outermost else item.span.start, known))
+        elif isinstance(item, syntax.Closing) and len(self.frames) > 1:
+            self.frames.pop()
+        for name in self.made:
+            frame.passed.pop(name, None)
+        self.made.clear()
+
+    def scope_of(self, name: str, *, made: bool = False) -> int:
+        """The scope of a handle: of the innermost context, above all where it is `made` here, or of what passed it."""
+        if name == syntax.SELF or name in self.faculties:
+            return 0
+        scope, passed = self.frames[-1]
+        if made:
+            self.made.append(name)
+        return scope if made else passed.get(name, scope)
 
     def name_part(self, part: syntax.PeteSyntax, item: syntax.Item) -> Iterator[Occurrence]:
         """The names that a part of an item is, without those of its own parts."""
@@ -53,14 +86,16 @@ class HandleSearch:
                 passed = item is self.outermost
                 made = isinstance(item, syntax.Instantiation) and part is item.ref
                 kind = "handle" if passed or made else ""
-                yield self.name_handle(name, part, kind, whole=item.span if made else None, fixed=passed)
+                scope = self.scope_of(name, made=made)
+                yield self.name_handle(name, part, scope, kind, whole=item.span if made else None, fixed=passed)
             case syntax.Variable(name=name):
-                rule = item.span.start if isinstance(item, syntax.Rule) else 0
-                yield self.name_handle(name, part, "variable", scope=rule)
+                scope = item.span.start if isinstance(item, syntax.Rule) else self.scope_of(name, made=True)
+                yield self.name_handle(name, part, scope, "variable")
             case syntax.Opening(name=name) | syntax.Abbreviation(name=name):
-                self.declared.add((name, 0))
+                scope = self.scope_of(name, made=True)
+                self.declared.add((name, scope))
                 place = find_word(self.text, name, Span(part.span.start + len("context"), part.span.end))
-                yield Occurrence(name, "handle", place, kind="context", whole=part.span)
+                yield Occurrence(name, "handle", place, scope, kind="context", whole=part.span)
             case syntax.Memory():
                 yield Occurrence(self.text[slice(*part.span)], "address", part.span, fixed=True)
             case syntax.Predication(predicate=predicate):
@@ -75,9 +110,9 @@ class HandleSearch:
         self,
         name: str,
         part: syntax.PeteSyntax,
+        scope: int,
         kind: str,
         *,
-        scope: int = 0,
         whole: Span | None = None,
         fixed: bool = False,
     ) -> Occurrence:
