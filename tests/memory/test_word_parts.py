@@ -285,6 +285,22 @@ def test_a_long_text_in_any_script_is_a_question(graph: MemoryGraph, sign: str) 
     assert isinstance(graph.entities.search(text).entities, list)
 
 
+@pytest.mark.parametrize(
+    ("filler", "question"),
+    [
+        (" ".join(f"lorem{number}" for number in range(70)), "So what is the wifi password?"),
+        ("wifi " + " ".join(f"lorem{number}" for number in range(70)), "wifi"),
+        ("、".join(f"{chr(0x4E00 + 5 * number)}{chr(0x4E03 + 5 * number)}京" for number in range(60)), "暗証番号"),
+    ],
+)
+def test_a_question_is_read_after_a_long_text(graph: MemoryGraph, filler: str, question: str) -> None:
+    graph.load('Node(node_id="a", name="wifi password", data="暗証番号");')
+    asked = f"{filler}、{question}"
+    assert [hit.id for hit in graph.recall(asked).hits] == ["a"]
+    assert [hit.id for hit in graph.search(asked)] == ["a"]
+    assert [entity.name for entity in graph.entities.search(asked).entities] == ["wifi password"]
+
+
 @given(st.text())
 def test_any_text_has_its_parts(text: str) -> None:
     assert "".join(segment.text for word in text.split() for segment in segments_of(word)) or not text.split()
