@@ -170,7 +170,7 @@ class Terms(NamedTuple):
         pairs = {*keep_ends([part for segment in segments if segment.script for part in segment.parts], MAX_PAIRS)}
         for segment in segments:
             if not segment.script:
-                text += normal_forms(segment.text)
+                text += spelling_forms(segment.text)
                 parts.append(segment.text)
                 continue
             some = [part for part in segment.parts if part in pairs]
@@ -190,6 +190,17 @@ def keep_ends(terms: list[str], most: int) -> list[str]:
     ['log', 'of', 'what', 'failed']
     """
     return terms if len(terms) <= most else [*terms[: most // 2], *terms[-(most // 2) :]]
+
+
+def spelling_forms(word: str) -> list[str]:
+    """The forms of a word that the index tells apart and readers do not: those of its marks and of its apostrophes.
+
+    >>> spelling_forms("tea"), spelling_forms("O'Brien") == ["O'Brien", "O\u2019Brien"]
+    (['tea'], True)
+    """
+    straight = unicodedata.normalize("NFC", word).replace("\u2019", "'")
+    spellings = (straight, straight.replace("'", "\u2019"))
+    return list(dict.fromkeys([word, *chain.from_iterable(map(normal_forms, spellings))]))
 
 
 def normal_forms(word: str) -> list[str]:
