@@ -195,12 +195,14 @@ def keep_ends(terms: list[str], most: int) -> list[str]:
 def spelling_forms(word: str) -> list[str]:
     """The forms of a word that the index tells apart and readers do not: those of its marks and of its apostrophes.
 
+    An emoji is also found without the sign that asks for its colours.
+
     >>> spelling_forms("tea"), spelling_forms("O'Brien") == ["O'Brien", "O\u2019Brien"]
     (['tea'], True)
     """
     straight = unicodedata.normalize("NFC", word).replace("\u2019", "'")
-    spellings = (straight, straight.replace("'", "\u2019"))
-    return list(dict.fromkeys([word, *chain.from_iterable(map(normal_forms, spellings))]))
+    other = straight.replace("'", "\u2019") if "'" in straight else straight.replace("\ufe0f", "") or word
+    return list(dict.fromkeys([word, *chain.from_iterable(map(normal_forms, (straight, other)))]))
 
 
 def normal_forms(word: str) -> list[str]:

@@ -18,8 +18,9 @@ TRANSCRIPT_PREFIX = "claude-code-"  # of conversations that hooks keep: the id o
 MAX_SHARP = 8  # places of a name where ss may stand for ß
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
-# A word keeps the marks on its letters; half a character is in no text that is stored, nor can it be asked for.
-_TERM = regex.compile(r"[\w\p{M}]+|[^\w\s\p{M}\ud800-\udfff]+")
+# A word keeps the marks on its letters, and an emoji those and what joins it to another; half a character is in no text
+# that is stored, nor can it be asked for.
+_TERM = regex.compile(r"(?![\p{M}\u200d])[\w\p{M}]+|(?:[^\w\s\ud800-\udfff]|[\p{M}\u200d])+")
 _SPECIAL = re.compile(r'(["\\])')
 
 

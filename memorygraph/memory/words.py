@@ -21,8 +21,10 @@ from memorygraph.word_parts import MAX_TERMS, POSSESSIVE, Terms, keep_ends, segm
 
 MAX_TERM_CHARACTERS = 255
 
-# A word with its marks and its inner apostrophes, or signs that are not letters, such as an emoji.
-_TERM = regex.compile(r"(?!\p{M})[\w\p{M}]+(?:['\u2019][\w\p{M}]+)*|(?:[^\w\s\x00-\x7f\ud800-\udfff]|\p{M})+")
+# A word with its marks and its inner apostrophes, or signs that are not letters, such as an emoji, which may be joined.
+_TERM = regex.compile(
+    r"(?![\p{M}\u200d])[\w\p{M}]+(?:['\u2019][\w\p{M}]+)*|(?:[^\w\s\x00-\x7f\ud800-\udfff]|[\p{M}\u200d])+"
+)
 _JOINING_WORDS = """
 a about an and are as at be been being but by can could did do does done for from had has have having he her him his
 how i if in into is it its just me might must my no not of on or our shall she should so than that the their them

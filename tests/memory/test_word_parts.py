@@ -280,6 +280,23 @@ def test_a_word_is_found_with_either_apostrophe(graph: MemoryGraph, word: str, s
         assert [entity.name for entity in graph.entities.search(f"{text} zebra").entities] == [stored]
 
 
+@pytest.mark.parametrize(
+    ("stored", "asked"),
+    [
+        ("\U0001f469\u200d\U0001f4bb", "\U0001f469\u200d\U0001f4bb"),
+        ("\u2764\ufe0f", "\u2764\ufe0f"),
+        ("\u2764", "\u2764\ufe0f"),
+        ("\U0001f44d\U0001f3fd", "\U0001f44d\U0001f3fd"),
+    ],
+)
+def test_an_emoji_of_several_signs_is_found(graph: MemoryGraph, stored: str, asked: str) -> None:
+    graph.load(f'Node(node_id="a", name="x", data="love {stored} it"); Node(node_id="b", name="tea", data="x");')
+    [message] = say(graph, "talk", ("Ada", f"I {stored} tea"))
+    assert [hit.id for hit in graph.search(asked)] == ["a"]
+    assert {"a", message} <= {hit.id for hit in graph.recall(asked).hits}
+    assert [entity.name for entity in graph.entities.search(f"{asked} zebra").entities] == ["x"]
+
+
 @pytest.mark.parametrize("sign", ["", "'a", "\u2019a"])
 def test_a_long_text_with_a_mark_on_each_word_is_a_question(graph: MemoryGraph, sign: str) -> None:
     words = [f"\u1ebf{i}a\u0323\u0302{sign}" for i in range(100)]
