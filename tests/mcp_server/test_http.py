@@ -219,14 +219,14 @@ def tokens(tmp_path: Path) -> Path:
 
 def test_a_token_that_is_given_for_two_namespaces_is_refused_and_not_repeated(tokens: Path) -> None:
     tokens.write_text("team s3cret\nteam another\n")
-    assert gather_tokens(str(tokens), ("team=s3cret", "people=a")) == {
+    assert gather_tokens(str(tokens), ("team=s3cret", "people=a"), "127.0.0.1") == {
         "s3cret": "team",
         "another": "team",
         "a": "people",
     }
     for file, given in ((None, ("team=s3cret", "people=s3cret")), (str(tokens), ("people=s3cret",))):
         with pytest.raises(click.UsageError, match="the namespaces `team` and `people` have the same token") as error:
-            gather_tokens(file, given)
+            gather_tokens(file, given, "127.0.0.1")
         assert "s3cret" not in str(error.value)
 
 
