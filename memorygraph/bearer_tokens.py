@@ -26,20 +26,23 @@ def read_tokens(path: str | Path) -> dict[str, str]:
         raise NotFoundError(f"no such file: {path}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise MemoryGraphError(f"cannot read {path}: {error}") from None
-    pairs = _read_object(path, text) if text.lstrip().startswith("{") else list(_read_lines(path, text))
+    entries = _read_object(path, text) if text.lstrip().startswith("{") else _read_lines(path, text)
     tokens: dict[str, str] = {}
-    for number, pair in enumerate(pairs, start=1):
-        if len(pair) != 2 or pair[1] in tokens:
-            raise MemoryGraphError(f"{path}: entry {number} is not a namespace and a token of its own")
-        tokens[pair[1]] = pair[0]
+    for place, namespace, token in entries:
+        if token in tokens:
+            raise MemoryGraphError(
+                f"{place}: this token is there already, for the namespace `{tokens[token]}`: give each line "
+                "`NAMESPACE TOKEN` a token of its own"
+            )
+        tokens[token] = namespace
     if not tokens:
         raise MemoryGraphError(f"{path} has no tokens")
     return tokens
 
 
-def _read_object(path: str | Path, text: str) -> list[tuple[str, ...]]:
+def _read_object(path: str | Path, text: str) -> Iterator[tuple[str, str, str]]:
     try:
-        pairs: list[tuple[str, ...]] = parse_json(text, read_object=list)
+        pairs: list[tuple[str, str]] = parse_json(text, read_object=list)
     except ValueError as error:
         raise MemoryGraphError(f"{path} is not valid JSON: {error}") from None
     if not all(isinstance(token, str) and token for _, token in pairs):
@@ -50,19 +53,23 @@ def _read_object(path: str | Path, text: str) -> list[tuple[str, ...]]:
             f"{path} has the namespace `{twice[0]}` twice, and a JSON object has one token of each: for several write "
             "lines `NAMESPACE TOKEN`"
         )
-    return pairs
+    return ((str(path), *pair) for pair in pairs)
 
 
-def _read_lines(path: str | Path, text: str) -> Iterator[tuple[str, ...]]:
+def _read_lines(path: str | Path, text: str) -> Iterator[tuple[str, str, str]]:
+    """The place of each entry, its namespace and its token; no line is shown, which may be a token alone."""
     for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
         if not line or line.startswith("#"):
             continue
         if _COMMENT.search(line):  # its last word would be the token, which others might guess
             raise MemoryGraphError(
-                f"{path}: line {number} has a comment behind its token: put the comment on a line of its own, "
+                f"{path}:{number}: there is a comment after the token: put the comment on a line of its own, "
                 "or write the file as a JSON object of namespaces and tokens, if it is none"
             )
-        yield tuple(line.rsplit(None, 1))
+        namespace, *token = line.rsplit(None, 1)
+        if not token:
+            raise MemoryGraphError(f"{path}:{number}: there is no token: write a line as `NAMESPACE TOKEN`")
+        yield f"{path}:{number}", namespace, token[0]
 
 
 def hash_token(token: str) -> bytes:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import regex
 
+MAX_TERMS = 64  # words of one query
 MAX_PAIRS = 64  # of one query
 PARTS = "_parts"  # the end of the name of the property that holds the parts of another
 
@@ -164,22 +165,44 @@ class Terms(NamedTuple):
         Terms(text=['tea', '東京', '京都', '커피'], parts=['tea', '커피'], signs=['東', '京', '都'])
         """
         text, parts, signs = list[str](), list[str](), list[str]()
-        left = MAX_PAIRS
-        segments = ([Segment("", word)] if _WITH_SIGNS.fullmatch(word) else segments_of(word) for word in words)
-        for segment in chain.from_iterable(segments):
+        split = ([Segment("", word)] if _WITH_SIGNS.fullmatch(word) else segments_of(word) for word in words)
+        segments = list(chain.from_iterable(split))
+        pairs = {*keep_ends([part for segment in segments if segment.script for part in segment.parts], MAX_PAIRS)}
+        for segment in segments:
             if not segment.script:
-                text += normal_forms(segment.text)
+                text += spelling_forms(segment.text)
                 parts.append(segment.text)
                 continue
-            some = segment.parts[:left]
-            left -= len(some)
+            some = [part for part in segment.parts if part in pairs]
             if segment.script == "han":
                 text += some
                 signs += _IDEOGRAPH.findall(segment.text) if segment.text not in some else []
             else:
                 text.append(segment.text)
                 parts += some
-        return cls(*(list(dict.fromkeys(terms)) for terms in (text, parts, signs[:MAX_PAIRS])))
+        return cls(*(list(dict.fromkeys(terms)) for terms in (text, parts, keep_ends(signs, MAX_PAIRS))))
+
+
+def keep_ends(terms: list[str], most: int) -> list[str]:
+    """The first and the last of too many terms: a question often stands after what it is about.
+
+    >>> keep_ends(["log", "of", "today", "what", "failed"], 4)
+    ['log', 'of', 'what', 'failed']
+    """
+    return terms if len(terms) <= most else [*terms[: most // 2], *terms[-(most // 2) :]]
+
+
+def spelling_forms(word: str) -> list[str]:
+    """The forms of a word that the index tells apart and readers do not: those of its marks and of its apostrophes.
+
+    An emoji is also found without the sign that asks for its colours.
+
+    >>> spelling_forms("tea"), spelling_forms("O'Brien") == ["O'Brien", "O\u2019Brien"]
+    (['tea'], True)
+    """
+    straight = unicodedata.normalize("NFC", word).replace("\u2019", "'")
+    other = straight.replace("'", "\u2019") if "'" in straight else straight.replace("\ufe0f", "") or word
+    return list(dict.fromkeys([word, *chain.from_iterable(map(normal_forms, (straight, other)))]))
 
 
 def normal_forms(word: str) -> list[str]:

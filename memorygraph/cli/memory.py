@@ -11,6 +11,8 @@ import click
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_conversations
 from memorygraph.cli.settings import combine, report_from_graph
+from memorygraph.cli.stopping import AGAIN, explaining_stop
+from memorygraph.ending import interrupting_on_sigterm
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.home import namespace_option
 from memorygraph.scripts import STANDARD_INPUT, read_script
@@ -132,7 +134,9 @@ def evaluate_command(graph: MemoryGraph, *, folder: str, k: tuple[int, ...], **o
             bar.total(total)
             bar.advance(1)
 
-        found = graph.evaluate(folder, k=k, progress=heard, **options)
+        # What is stored for it is deleted again, which SIGTERM must not cut off.
+        with explaining_stop(lambda _: f"nothing was printed; {AGAIN}"), interrupting_on_sigterm():
+            found = graph.evaluate(folder, k=k, progress=heard, **options)
     if output.wants_json():
         output.print_json(found.as_dict())
         return

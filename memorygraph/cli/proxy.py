@@ -67,7 +67,7 @@ def proxy_command(
     from memorygraph.home import chosen_namespace
     from memorygraph.proxy import Access, BackgroundRecording, RecordingProxy, Upstream
 
-    access = Access(host, chosen_namespace(settings.namespace), gather_tokens(tokens, given))
+    access = Access(host, chosen_namespace(settings.namespace), gather_tokens(tokens, given, host))
     with ExitStack() as stack:
         url = upstream or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL
         target = stack.enter_context(closing(Upstream(url, timeout)))

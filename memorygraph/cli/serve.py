@@ -19,6 +19,7 @@ from memorygraph.cli.completion import complete_files
 from memorygraph.cli.settings import OpenedServer, Settings, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop, is_stored, newest_revision
 from memorygraph.home import expand_user
+from memorygraph.hosts import is_local_only
 from memorygraph.sentences import counted
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 
 CLIENT_CONFIG = "--client-config"
+MIN_TOKEN_CHARACTERS = 16
 OF_HTTP = {"--host": "host", "--port": "port", "--tokens": "tokens", "--token": "given", "--allow-host": "hosts"}
 PREFIXES = ("MEMORYGRAPH_", "NEO4J_", "OPENAI_", "ANTHROPIC_", "AGENTSCRIPT_")
 PATHS = (
@@ -163,7 +165,7 @@ def serve_command(
         if is_http:
             output.say(f"a client starts no server over http: start it yourself, without {CLIENT_CONFIG}")
         return
-    namespaces = gather_tokens(tokens, given)
+    namespaces = gather_tokens(tokens, given, host)
     opened = OpenedServer(settings)
     graph = BackgroundGraph(opened.connect, opened.is_gone, partial(describe_opening, settings))
     if transport == "stdio":
@@ -239,8 +241,11 @@ def describe_opening(settings: Settings) -> str:
     return STARTING if is_complete(embedded_server().artifacts) else "Neo4j is being downloaded, and starts then"
 
 
-def gather_tokens(file: str | None, given: tuple[str, ...]) -> dict[str, str]:
-    """Return the namespace of each token, of those in a file and those that stand on the command line."""
+def gather_tokens(file: str | None, given: tuple[str, ...], host: str) -> dict[str, str]:
+    """Return the namespace of each token, of those in a file and those that stand on the command line.
+
+    Of tokens that others could guess a warning is printed, where other machines reach the server at this host.
+    """
     tokens = read_tokens(file) if file else {}
     for token, namespace in map(parse_token, given):
         if (other := tokens.setdefault(token, namespace)) != namespace:
@@ -248,6 +253,12 @@ def gather_tokens(file: str | None, given: tuple[str, ...]) -> dict[str, str]:
                 f"the namespaces `{other}` and `{namespace}` have the same token, which can open only one: give each "
                 "its own"
             )
+    short = sorted({namespace for token, namespace in tokens.items() if len(token) < MIN_TOKEN_CHARACTERS})
+    if short and not is_local_only(host):
+        output.say(
+            f"warning: others may guess a token of {', '.join(short)}, which has fewer than {MIN_TOKEN_CHARACTERS} "
+            'characters: make one by `python -c "import secrets; print(secrets.token_urlsafe(32))"`'
+        )
     return tokens
 
 

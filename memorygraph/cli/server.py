@@ -36,11 +36,19 @@ FILE = click.argument("file", type=click.Path(path_type=Path))
 
 @click.command("up")
 @output.json_option
-def up_command() -> None:
+@click.pass_obj
+def up_command(settings: Settings) -> None:
     """Start the embedded Neo4j, and download it first where it is not there yet.
 
     The server runs until `memorygraph down`, whatever becomes of this terminal.
     """
+    if settings.named_uri:
+        from memorygraph.runtime.imports import redact_uri
+
+        other = redact_uri(settings.named_uri)
+        output.say(
+            f"warning: commands use {other}, which NEO4J_URI or --uri names: leave it out to use the embedded Neo4j"
+        )
     print_status(start_embedded())
 
 

@@ -10,17 +10,17 @@ from typing import Any
 
 import regex
 
-from memorygraph.word_parts import PARTS, Terms, normal_forms, segments_of, words_with_signs
+from memorygraph.word_parts import MAX_TERMS, PARTS, Terms, keep_ends, normal_forms, segments_of, words_with_signs
 
-MAX_TERMS = 64
 MAX_TERM = 255
 MAX_NAMED = 64  # conversations of one message that have a word each in the index; all others have `SHARED_TOKEN`
 TRANSCRIPT_PREFIX = "claude-code-"  # of conversations that hooks keep: the id of the agent's session follows it
 MAX_SHARP = 8  # places of a name where ss may stand for ß
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
-# A word keeps the marks on its letters; half a character is in no text that is stored, nor can it be asked for.
-_TERM = regex.compile(r"[\w\p{M}]+|[^\w\s\p{M}\ud800-\udfff]+")
+# A word keeps the marks on its letters, and an emoji those and what joins it to another; half a character is in no text
+# that is stored, nor can it be asked for.
+_TERM = regex.compile(r"(?![\p{M}\u200d])[\w\p{M}]+|(?:[^\w\s\ud800-\udfff]|[\p{M}\u200d])+")
 _SPECIAL = re.compile(r'(["\\])')
 
 
@@ -77,6 +77,8 @@ def token_parameters(namespace: str, conversation: str) -> dict[str, Any]:
 def lucene_query(text: str, namespace: str) -> str | None:
     """Make a query for nodes of one namespace that match any word of a text; None without a word.
 
+    Of more than `MAX_TERMS` words those in the middle are left out.
+
     >>> lucene_query("   ", "default") is None
     True
     """
@@ -84,7 +86,9 @@ def lucene_query(text: str, namespace: str) -> str | None:
     for part in text.split():
         words += (word[:MAX_TERM] for word in words_with_signs(part))
         words += (segment.text for match in _TERM.findall(part) for segment in segments_of(match[:MAX_TERM]))
-    terms = list(dict.fromkeys(words))[:MAX_TERMS]
+    # Reversed twice, so that the last place of a word counts: where a question repeats it.
+    once = dict.fromkeys(reversed(words))
+    terms = keep_ends(list(reversed(once)), MAX_TERMS)
     if not terms:
         return None
     clauses = " ".join(any_of(Terms.of(terms), {"name": 2, "data": 1}))  # a match in the name counts twice

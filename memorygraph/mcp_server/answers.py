@@ -157,7 +157,7 @@ class ShownMessage(BaseModel):
 
 
 class ConversationAnswer(ShortenedAnswer):
-    """Messages, the last one at the end."""
+    """Messages, the last one at the end; `leftOut` has the index of the first one as `before`."""
 
     messages: list[ShownMessage]
 

@@ -287,18 +287,24 @@ def show_conversation(
     name: ConversationName,
     version: Annotated[int | None, Field(description="Another version than the one that was last written")] = None,
     last: Annotated[int | None, Field(ge=1, description="Only this many of the last messages")] = None,
+    before: Annotated[
+        int | None, Field(ge=0, description="Only messages before this index, as `leftOut` names it")
+    ] = None,
 ) -> ToolAnswer:
     """The messages of a conversation; where not all fit, the last ones."""
     history = find_stored_conversation(graph.scope, name)
     entries = (history if version is None else history.checkout(version)).entries()
-    numbered = list(enumerate(entries))[-(last or len(entries)) :]
+    numbered = list(enumerate(entries))[:before][-(last or len(entries)) :]
     shown = keep_fitting(
         "messages",
         numbered[::-1],  # the last messages are the ones that are kept when not all fit
         max_tokens,
         lambda each: show_message(*each),
     )
-    return ToolAnswer.of({**shown, "messages": shown["messages"][::-1]})
+    messages = shown["messages"][::-1]
+    if "messages" in shown.get("leftOut", {}):
+        shown["leftOut"]["before"] = messages[0]["index"]
+    return ToolAnswer.of({**shown, "messages": messages})
 
 
 def show_message(index: int, entry: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace, drop_namespace
-from memorygraph.memory.datasets import DATASETS, Dataset, DatasetName, Evidence
+from memorygraph.memory.datasets import DATASETS, ConversationTurn, Dataset, DatasetName, Evidence
 from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.messages.indexing import date_messages
@@ -31,9 +32,9 @@ CONVERSATION = "conversation"
 
 
 class RankedTurns(NamedTuple):
-    """The turns that were found for a question, best first, and the seconds that it took."""
+    """The turns of each hit for a question, best first, and the seconds that it took."""
 
-    turns: Sequence[str]
+    turns: Sequence[frozenset[str]]
     seconds: float
 
 
@@ -88,11 +89,11 @@ class Evaluation:
 
 @dataclass
 class StoredConversation:
-    """A conversation in a namespace of its own, and the turn of each message."""
+    """A conversation in a namespace of its own, and the turns of each message: those that say the same at its time."""
 
     namespace: Namespace
     document: Any
-    turns: Mapping[str, str] = field(default_factory=dict)
+    turns: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,10 @@ class RecallEvaluator:
                 self.store_facts(namespace, document, messages)
             if self.embedder is not None:
                 embed_missing(namespace, self.embedder)
-            turn_ids = {id_: turn.id for turn, id_ in zip(turns, ids, strict=True)}
+            same = defaultdict[ConversationTurn, set[str]](set)  # of which recall finds one
+            for turn in turns:
+                same[turn._replace(id="")].add(turn.id)
+            turn_ids = {id_: frozenset(same[turn._replace(id="")]) for turn, id_ in zip(turns, ids, strict=True)}
             yield StoredConversation(namespace, document, turn_ids)
         finally:
             drop_namespace(namespace)
@@ -218,7 +222,8 @@ def mean_figures(judged: Sequence[JudgedRanking], depths: Sequence[int]) -> Reca
     recall, complete = dict.fromkeys(depths, 0.0), dict.fromkeys(depths, 0.0)
     for evidence, ranking in judged:
         for depth in depths:
-            share = len(evidence.turns.intersection(ranking.turns[:depth])) / len(evidence.turns)
+            found = evidence.turns.intersection(chain.from_iterable(ranking.turns[:depth]))
+            share = len(found) / len(evidence.turns)
             recall[depth] += 100 * share / len(judged)
             complete[depth] += 100 * (share == 1) / len(judged)
     return RecallFigures(len(judged), recall, complete)

@@ -17,13 +17,14 @@ import regex
 
 from memorygraph.graph.search import any_of, require_token
 from memorygraph.messages.indexing import MONTHS, day_text, in_utc
-from memorygraph.word_parts import POSSESSIVE, Terms, segments_of, words_with_signs
+from memorygraph.word_parts import MAX_TERMS, POSSESSIVE, Terms, keep_ends, segments_of, words_with_signs
 
-MAX_TERMS = 64
 MAX_TERM_CHARACTERS = 255
 
-# A word with its marks and its inner apostrophes, or signs that are not letters, such as an emoji.
-_TERM = regex.compile(r"(?!\p{M})[\w\p{M}]+(?:['\u2019][\w\p{M}]+)*|(?:[^\w\s\x00-\x7f\ud800-\udfff]|\p{M})+")
+# A word with its marks and its inner apostrophes, or signs that are not letters, such as an emoji, which may be joined.
+_TERM = regex.compile(
+    r"(?![\p{M}\u200d])[\w\p{M}]+(?:['\u2019][\w\p{M}]+)*|(?:[^\w\s\x00-\x7f\ud800-\udfff]|[\p{M}\u200d])+"
+)
 _JOINING_WORDS = """
 a about an and are as at be been being but by can could did do does done for from had has have having he her him his
 how i if in into is it its just me might must my no not of on or our shall she should so than that the their them
@@ -64,6 +65,8 @@ _SAID = re.compile(rf"\b((?a:{'|'.join(_RELATIVE)}))\b", re.IGNORECASE)
 def words_of(text: str) -> list[str]:
     """The words of a text without joining ones, each once; all of its words if it has no others.
 
+    Of more than `MAX_TERMS` those in the middle are left out.
+
     >>> words_of("When did Ada move to example.com?")
     ['Ada', 'move', 'example.com', 'example', 'com']
     """
@@ -75,7 +78,7 @@ def words_of(text: str) -> list[str]:
     # Reversed twice, so that the first spelling of a word counts.
     once = {word.casefold(): word[:MAX_TERM_CHARACTERS] for word in reversed(found) if word}
     terms = list(reversed(once.values()))
-    return ([term for term in terms if term.casefold() not in JOINING] or terms)[:MAX_TERMS]
+    return keep_ends([term for term in terms if term.casefold() not in JOINING] or terms, MAX_TERMS)
 
 
 def asks_assistant(text: str) -> bool:
@@ -111,10 +114,10 @@ def words_query(
 
 
 def times_meant(text: str, at: datetime | None) -> list[str]:
-    """The first days, months and years that a text refers to, as indexed messages write them."""
+    """The days, months and years that a text refers to, as indexed messages write them."""
     relative = find_relative_times(text, in_utc(at).date()) if at is not None else ()
     # A text of many days, such as a log, would have more terms than a query of Lucene may.
-    return list(dict.fromkeys([*find_dates(text), *relative]))[:MAX_TERMS]
+    return keep_ends(list(dict.fromkeys([*find_dates(text), *relative])), MAX_TERMS)
 
 
 def find_dates(text: str) -> Iterator[str]:

@@ -139,13 +139,13 @@ def examine_start_cache(server: EmbeddedServer) -> Diagnosis:
 def examine_home(server: EmbeddedServer) -> Diagnosis:
     """Examine whether the home exists, can be written, and is private."""
     home = server.home
+    refuse_foreign(home)
     existing = next(folder for folder in (home, *home.parents) if folder.exists())
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         step = "set its rights, or name another folder with MEMORYGRAPH_HOME"
         return Diagnosis.failed("home", f"{existing} cannot be written", step)
     if existing != home:
         return Diagnosis.passed("home", f"{home} is not there yet", "`memorygraph up` makes it")
-    refuse_foreign(home)
     return examine_rights("home", home, 0o700)
 
 
@@ -260,6 +260,8 @@ def examine_clock(server: EmbeddedServer) -> Diagnosis:
     detail = f"{now:%Y-%m-%d %H:%M:%S} UTC"
     if not 2025 <= now.year < 2100:
         return Diagnosis.failed("clock", detail, "set the clock: encrypted connections depend on it")
+    if not is_usable(server.home):
+        return Diagnosis.passed("clock", detail)
     # The files that every start writes.
     written = (server.home / "conf" / "neo4j.conf", server.logs / "neo4j.log", server.home / "server.pid")
     newest = max((path.stat().st_mtime for path in written if path.exists()), default=0.0)

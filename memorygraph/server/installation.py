@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,9 +29,10 @@ def install(
         try:
             fetch_missing(folder, progress, lock, read_timeout_s)
         except OSError as error:
+            step = "Make room" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "Set its rights"
             raise DownloadError(
                 f"cannot write the files of Neo4j to {folder}: {error.strerror or error}. "
-                "Make room, or give another folder with MEMORYGRAPH_HOME; then run `memorygraph up` again."
+                f"{step}, or give another folder with MEMORYGRAPH_HOME; then run `memorygraph up` again."
             ) from error
     for path in lock.class_path(folder):
         # Earlier versions rewrote the jars without their signatures. Windows removes none that a server has open.

@@ -15,6 +15,7 @@ from mcp import StdioServerParameters, stdio_client
 
 from memorygraph import MemoryGraph
 from memorygraph.cli import cli
+from memorygraph.cli.serve import gather_tokens
 from tests.mcp_server.clients import SERVER_PYTHON, Server, environment_of
 
 ADA = 'Node(node_id="ada", name="Ada Lovelace", data="");'
@@ -108,6 +109,19 @@ def test_a_namespace_that_no_token_opens_is_refused() -> None:
     refused = CliRunner().invoke(cli, ["-n", "shop", "serve", "--transport", "http", "--token", "people=s3cret"])
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert "-n shop goes without tokens, of which each has its own namespace" in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("host", "token", "warned"),
+    [("0.0.0.0", "x", True), ("127.0.0.1", "x", False), ("0.0.0.0", "0123456789abcdef", False)],
+)
+def test_a_token_that_others_may_guess_is_warned_of_where_they_reach_the_server(
+    host: str, token: str, warned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gather_tokens(None, (f"people={token}",), host) == {token: "people"}
+    said = capsys.readouterr().err
+    assert ("a token of people" in said and "secrets.token_urlsafe(32)" in said) == warned
+    assert warned or not said
 
 
 def test_help_prints_nothing_of_the_environment(graph: MemoryGraph, server: Server) -> None:

@@ -62,6 +62,24 @@ def test_the_last_message_is_shown_however_long_it_is(graph: MemoryGraph) -> Non
     assert count_tokens(text) <= DEFAULT_TOKENS
 
 
+def test_a_long_conversation_is_read_page_by_page_from_its_end(graph: MemoryGraph) -> None:
+    texts = [f"{number} {'word ' * 40}" for number in range(9)]
+    graph.messages("talk").extend([{"role": "user", "content": text} for text in texts])
+    read: list[str] = []
+    pages = 0
+    before: int | None = None
+    while before is None or before > 0:
+        page: Any = show_conversation.run(graph, name="talk", max_tokens=400, before=before).values
+        read = [*(message["content"] for message in page["messages"]), *read]
+        before = page.get("leftOut", {}).get("before", 0)
+        pages += 1
+    assert read == texts
+    assert pages > 2
+    page = show_conversation.run(graph, name="talk", last=1, before=3).values
+    assert [message["index"] for message in page["messages"]] == [2]
+    assert show_conversation.run(graph, name="talk", before=0).values == {"messages": []}
+
+
 def test_conversations_with_long_names_are_all_listed(graph: MemoryGraph) -> None:
     names = sorted(f"{letter}{'-long name' * 80}" for letter in "abc")
     for name in names:

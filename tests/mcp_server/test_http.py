@@ -219,14 +219,14 @@ def tokens(tmp_path: Path) -> Path:
 
 def test_a_token_that_is_given_for_two_namespaces_is_refused_and_not_repeated(tokens: Path) -> None:
     tokens.write_text("team s3cret\nteam another\n")
-    assert gather_tokens(str(tokens), ("team=s3cret", "people=a")) == {
+    assert gather_tokens(str(tokens), ("team=s3cret", "people=a"), "127.0.0.1") == {
         "s3cret": "team",
         "another": "team",
         "a": "people",
     }
     for file, given in ((None, ("team=s3cret", "people=s3cret")), (str(tokens), ("people=s3cret",))):
         with pytest.raises(click.UsageError, match="the namespaces `team` and `people` have the same token") as error:
-            gather_tokens(file, given)
+            gather_tokens(file, given, "127.0.0.1")
         assert "s3cret" not in str(error.value)
 
 
@@ -287,7 +287,7 @@ def test_a_file_of_tokens_has_a_namespace_and_its_token_on_each_line(tokens: Pat
 def test_a_comment_behind_a_token_is_refused_with_its_line(tokens: Path, line: str) -> None:
     """Its last word would be the token, and anybody might guess it."""
     tokens.write_text(f"# of clients\n\nteam abc\n{line}\n")
-    with pytest.raises(MemoryGraphError, match=r"tokens: line 4 .* a line of its own"):
+    with pytest.raises(MemoryGraphError, match=r"tokens:4: .* a line of its own"):
         read_tokens(tokens)
     tokens.write_text("team#1 a#bc\n")
     assert read_tokens(tokens) == {"a#bc": "team#1"}
@@ -297,6 +297,17 @@ def test_the_mark_with_which_editors_begin_utf_8_is_no_part_of_a_file_of_tokens(
     for text in ("# tokens of clients\nteam abc\n", "team abc", '{"team": "abc"}'):
         tokens.write_text(text, "utf-8-sig")
         assert read_tokens(tokens) == {"abc": "team"}
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [("s3cret", r"tokens:4: there is no token: .*`NAMESPACE TOKEN`"), ("b abc", r"tokens:4: .*already, .*`team`")],
+)
+def test_a_bad_line_of_tokens_is_refused_with_its_number_and_is_not_shown(tokens: Path, line: str, said: str) -> None:
+    tokens.write_text(f"# of clients\n\nteam abc\n{line}\n")
+    with pytest.raises(MemoryGraphError, match=said) as error:
+        read_tokens(tokens)
+    assert line not in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "one", "a t\nb t", "{", '{"a": 1}', "[]x"])

@@ -36,7 +36,7 @@ def document() -> dict[str, Any]:
     return loaded
 
 
-def rankings(connection: Connection, *folders: Path) -> list[list[list[str]]]:
+def rankings(connection: Connection, *folders: Path) -> list[list[list[frozenset[str]]]]:
     """What is ranked for each question of each folder, as turns, while all of them are stored.
 
     How rare a word is depends on the whole index, also on what was deleted from it and not yet cleared away.
@@ -121,6 +121,18 @@ def test_nothing_is_left_behind(graph: MemoryGraph) -> None:
     rows = graph.query("MATCH (n:Node|Message|Namespace) WHERE n.namespace STARTS WITH 'evaluate-' RETURN n")
     assert rows == []
     assert [space for space in graph.namespaces() if space.name.startswith("evaluate-")] == []
+
+
+def test_a_turn_that_says_what_another_did_is_found_with_it(connection: Connection, tmp_path: Path) -> None:
+    """Recall shows one message of those that say the same at one time."""
+    changed = document()
+    thanks = {"speaker": changed["session_1"][0]["speaker"], "text": "Thanks for the zucchini!"}
+    changed["session_1"] += [{**thanks, "dia_id": "D1:98"}, {**thanks, "dia_id": "D1:99"}]
+    asked = {"question": "Who was thanked for a zucchini?", "category": 1}
+    changed["qa"] = [{**asked, "evidence": [f"D1:{number}"]} for number in (98, 99)]
+    (tmp_path / "one.json").write_text(json.dumps(changed), "utf-8")
+    found = evaluate_recall(connection, tmp_path, depths=(5,), facts=False).as_dict()
+    assert (found["questions"], found["recall_at_5"]) == (2, 100.0)
 
 
 def test_a_file_may_hold_a_list_of_conversations(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.memory.words import MAX_TERMS, times_meant, words_of, words_query
+from memorygraph.memory.words import times_meant, words_of, words_query
 from memorygraph.messages.indexing import index_row
 from memorygraph.messages.message import Message
 
@@ -48,9 +48,11 @@ def test_today_is_that_of_utc_as_messages_are_stored() -> None:
     assert index_row("a", message, morning_in_tokyo)["said"] == "user (1 May 2024): Hi"
 
 
-def test_of_very_many_days_the_first_ones_are_meant() -> None:
+def test_of_very_many_days_the_first_and_the_last_ones_are_meant() -> None:
     days = [f"{year}-01-02" for year in range(1000, 2200)]
-    assert times_meant(" ".join(days), ASKED) == [f"2 January {year}" for year in range(1000, 1000 + MAX_TERMS)]
+    assert times_meant(" ".join(days), ASKED) == [
+        f"2 January {year}" for year in (*range(1000, 1032), *range(2168, 2200))
+    ]
 
 
 def test_without_a_time_of_asking_only_what_is_named_is_meant() -> None:
@@ -89,6 +91,12 @@ def test_a_time_in_any_letters_that_count_as_its_own_can_be_read(text: str, data
 )
 def test_words_that_only_join_are_left_out(text: str, words: list[str]) -> None:
     assert words_of(text) == words
+
+
+def test_of_very_many_words_the_first_and_the_last_ones_are_looked_for() -> None:
+    words = [f"lorem{number}" for number in range(70)]
+    assert words_of(" ".join(words)) == [*words[:32], *words[-32:]]
+    assert words_of(" ".join(words[:64])) == words[:64]
 
 
 def test_a_query_has_words_and_pairs_and_times_after_the_tokens() -> None:

@@ -254,7 +254,7 @@ def forget_parts_were_stored(graph: MemoryGraph) -> None:
 
 def test_english_texts_have_no_parts_and_are_searched_as_before() -> None:
     assert stored_parts("Ada's café, naïve, 5 °C 😀") is None
-    assert Terms.of(["tea", "Ada's"]).text == ["tea", "Ada's"]
+    assert Terms.of(["tea", "Ada", "3.5"]).text == ["tea", "Ada", "3.5"]
 
 
 @pytest.mark.parametrize("word", ["Zo\u00eb", "Zoe\u0308", "Ti\u1ebfng", "Tie\u0302\u0301ng"])
@@ -268,8 +268,38 @@ def test_a_word_is_found_with_its_marks_in_one_sign_or_in_two(graph: MemoryGraph
         assert [entity.name for entity in graph.entities.search(f"{text} zebra").entities] == [word]
 
 
-def test_a_long_text_with_a_mark_on_each_word_is_a_question(graph: MemoryGraph) -> None:
-    words = [f"\u1ebf{i}a\u0323\u0302" for i in range(100)]
+@pytest.mark.parametrize("sign", ["'", "\u2019"])
+@pytest.mark.parametrize("word", ["O'Brien", "l'ann\u00e9e", "don't"])
+def test_a_word_is_found_with_either_apostrophe(graph: MemoryGraph, word: str, sign: str) -> None:
+    stored, asked = word.replace("'", sign), word.replace("'", "'" if sign != "'" else "\u2019")
+    graph.load(f'Node(node_id="a", name="{stored}", data="x"); Node(node_id="b", name="tea", data="x");')
+    [message] = say(graph, "talk", ("Ada", f"Then {stored} came"))
+    for text in (stored, asked):
+        assert [hit.id for hit in graph.search(text)] == ["a"]
+        assert {hit.id for hit in graph.recall(text).hits} == {"a", message}
+        assert [entity.name for entity in graph.entities.search(f"{text} zebra").entities] == [stored]
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked"),
+    [
+        ("\U0001f469\u200d\U0001f4bb", "\U0001f469\u200d\U0001f4bb"),
+        ("\u2764\ufe0f", "\u2764\ufe0f"),
+        ("\u2764", "\u2764\ufe0f"),
+        ("\U0001f44d\U0001f3fd", "\U0001f44d\U0001f3fd"),
+    ],
+)
+def test_an_emoji_of_several_signs_is_found(graph: MemoryGraph, stored: str, asked: str) -> None:
+    graph.load(f'Node(node_id="a", name="x", data="love {stored} it"); Node(node_id="b", name="tea", data="x");')
+    [message] = say(graph, "talk", ("Ada", f"I {stored} tea"))
+    assert [hit.id for hit in graph.search(asked)] == ["a"]
+    assert {"a", message} <= {hit.id for hit in graph.recall(asked).hits}
+    assert [entity.name for entity in graph.entities.search(f"{asked} zebra").entities] == ["x"]
+
+
+@pytest.mark.parametrize("sign", ["", "'a", "\u2019a"])
+def test_a_long_text_with_a_mark_on_each_word_is_a_question(graph: MemoryGraph, sign: str) -> None:
+    words = [f"\u1ebf{i}a\u0323\u0302{sign}" for i in range(100)]
     graph.load(f'Node(node_id="a", name="{words[0]}", data="x");')
     assert [hit.id for hit in graph.recall(" ".join(words)).hits] == ["a"]
     assert [hit.id for hit in graph.search(" ".join(words))] == ["a"]
@@ -283,6 +313,22 @@ def test_a_long_text_in_any_script_is_a_question(graph: MemoryGraph, sign: str) 
     assert isinstance(graph.recall(text).hits, tuple)
     assert isinstance(graph.search(text), list)
     assert isinstance(graph.entities.search(text).entities, list)
+
+
+@pytest.mark.parametrize(
+    ("filler", "question"),
+    [
+        (" ".join(f"lorem{number}" for number in range(70)), "So what is the wifi password?"),
+        ("wifi " + " ".join(f"lorem{number}" for number in range(70)), "wifi"),
+        ("、".join(f"{chr(0x4E00 + 5 * number)}{chr(0x4E03 + 5 * number)}京" for number in range(60)), "暗証番号"),
+    ],
+)
+def test_a_question_is_read_after_a_long_text(graph: MemoryGraph, filler: str, question: str) -> None:
+    graph.load('Node(node_id="a", name="wifi password", data="暗証番号");')
+    asked = f"{filler}、{question}"
+    assert [hit.id for hit in graph.recall(asked).hits] == ["a"]
+    assert [hit.id for hit in graph.search(asked)] == ["a"]
+    assert [entity.name for entity in graph.entities.search(asked).entities] == ["wifi password"]
 
 
 @given(st.text())

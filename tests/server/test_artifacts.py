@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import hashlib
 import os
@@ -299,6 +300,17 @@ def test_installers_killed_at_any_moment_while_others_wait_never_leave_anything_
         assert [one.communicate(timeout=60)[0] for one in installers[1:]] == ["5\n"] * 2, f"seed {seed}"
         assert not not_genuine(folder, repository.lock)
     print(f"{KILLS} kills, seed {seed}")
+
+
+def test_a_folder_that_cannot_be_written_needs_rights_and_no_room(
+    repository: Repository, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **options: object) -> NoReturn:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    with pytest.raises(DownloadError, match=r"Read-only file system\. Set its rights, or give another folder"):
+        install(folder, lock=repository.lock)
 
 
 def test_a_disk_that_fills_up_meanwhile_is_named_and_a_rerun_heals(repository: Repository, small_disk: Path) -> None:

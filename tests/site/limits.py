@@ -26,6 +26,7 @@ from memorygraph.runtime.convo.control import MAX_ROUNDS
 from memorygraph.runtime.convo.scope import MAX_CALL_DEPTH as MAX_CONVO_CALLS
 from memorygraph.runtime.convo.scope import MAX_WORK
 from memorygraph.runtime.convo.values import MAX_ITEMS, MAX_TEXT_CHARACTERS
+from memorygraph.word_parts import MAX_PAIRS, MAX_TERMS
 from tests.site.markdown import table
 
 MIB = 1 << 20
@@ -57,6 +58,8 @@ LIMITS: dict[str, dict[str, str]] = {
     "Queries": {
         "`mg.query` that reads": f"{READ_SECONDS:g} seconds; `mg.stream(seconds=…)` and `query --seconds` may take longer",
         "A query that writes": f"{WRITE_SECONDS / 60:g} minutes, and one transaction: it has no `IN TRANSACTIONS`",
+        "Words of a text that `recall` and `search` look for": f"the first {MAX_TERMS // 2} and the last {MAX_TERMS // 2}; "
+        f"of words in scripts without spaces, the first {MAX_PAIRS // 2} and the last {MAX_PAIRS // 2} pairs of signs",
     },
     "The memory server": {
         "A program that a client sends": f"{MAX_PROGRAM:,} characters",
