@@ -152,6 +152,11 @@ class ConvoStep(RunRecord):
     start: GraphStart | Undefined = UNDEFINED  # what the run had before its first step, which keeps it
 
     @property
+    def said(self) -> list[TranscriptEntry]:
+        """All that was said in it: the messages of the system first, as they were sent."""
+        return [*self.system, *self.messages]
+
+    @property
     def warnings(self) -> list[str]:
         """What went on though it may not be whole: the replies that were cut, and the calls that were not made."""
         cut = [call.purpose for call in self.calls if call.completion.was_cut]
@@ -218,7 +223,7 @@ def messages_of_steps(steps: Iterable[ConvoStep]) -> list[TranscriptEntry]:
     """
     entries: list[TranscriptEntry] = []
     for step in steps:
-        entries += step.messages
+        entries += step.said
         if step.route is not None and step.error is None:
             target = step.route.target
             entries.append(TranscriptEntry("exitGraph") if target is None else TranscriptEntry("goto", target))
@@ -271,7 +276,7 @@ class ConvoGraphResult(RunRecord):
     def conversed(self) -> bool:
         """Whether anything was said in the run: to a model, or as a message of a step."""
         steps = (step for branch in self.branches() for step in branch.steps)
-        return any(step.calls or wire_messages(step.messages, 0, plain_results=True) for step in steps)
+        return any(step.calls or wire_messages(step.said, 0, plain_results=True) for step in steps)
 
     @property
     def output(self) -> Any:

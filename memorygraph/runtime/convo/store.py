@@ -242,7 +242,7 @@ class ConvoRunStore(RunListener):
 
     def keep_messages(self, step: ConvoStep) -> None:
         """Store what was said in a step, as a part of the one conversation of the run."""
-        said = (self.step_id(step.branch, step.index), step.branch, step.index, step.messages)
+        said = (self.step_id(step.branch, step.index), step.branch, step.index, step.said)
         self._unsaid.append(said)
         self.say(lambda: self.write_messages(said))
 

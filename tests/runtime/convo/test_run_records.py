@@ -280,6 +280,16 @@ def test_a_bound_controller_goes_on_with_a_stored_run(graph: MemoryGraph) -> Non
         execute_convo_graph(TWO, resume=str(failed.run))
 
 
+def test_the_transcript_and_the_conversation_have_the_system_messages_of_a_node(graph: MemoryGraph) -> None:
+    source = "@exit\n> node a\n> system\nBe brief, {{input}}.\n> user\nGo\n> nodeEnd\n> user\nAda\n> goto a"
+    with scripted(["one"]):
+        result = graph.run(source, language="convo")
+    transcript = graph.stored_run(result.run).transcript
+    assert transcript == "> system\nBe brief, Ada.\n\n> user\nGo\n\n> assistant\none\n\n> exitGraph\n"
+    said = [(message["role"], message["content"]) for message in graph.messages(str(result.conversation))]
+    assert said == [("user", "Ada"), ("system", "Be brief, Ada."), ("user", "Go"), ("assistant", "one")]
+
+
 def test_a_conversation_that_is_left_in_the_middle_can_be_resumed(graph: MemoryGraph) -> None:
     with scripted(["one"]), Conversation(TWO, graph=graph, summary=False) as conversation:
         conversation.complete()
