@@ -290,6 +290,17 @@ def test_the_transcript_and_the_conversation_have_the_system_messages_of_a_node(
     assert said == [("user", "Ada"), ("system", "Be brief, Ada."), ("user", "Go"), ("assistant", "one")]
 
 
+def test_a_run_goes_on_with_its_own_input_only(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        failed = graph.convo(TWO, input={"of": ["dogs"]}).run()
+    said = re.escape('began with another input, {"of":["dogs"]}; go on with it without')
+    for resume in ("last", str(failed.run)):
+        with pytest.raises(ConflictError, match=said):
+            graph.run(TWO, "cats", language="convo", resume=resume)
+    with scripted(["two"]):
+        assert graph.run(TWO, {"of": ("dogs",)}, language="convo", resume="last").run == failed.run
+
+
 def test_a_conversation_that_is_left_in_the_middle_can_be_resumed(graph: MemoryGraph) -> None:
     with scripted(["one"]), Conversation(TWO, graph=graph, summary=False) as conversation:
         conversation.complete()
