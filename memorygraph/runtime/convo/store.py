@@ -395,8 +395,17 @@ def find_interrupted_run(namespace: Namespace, source: Source) -> str:
         if not Journal(id_).is_locked():
             return id_
         running.append(id_)
-    still = f"; `{running[0]}` is still running" if running else ""
-    raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted{still}")
+    hint = f"; `{running[0]}` is still running" if running else explain_edited(namespace, source)
+    raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted{hint}")
+
+
+def explain_edited(namespace: Namespace, source: Source) -> str:
+    """Explain that a run was broken off in another version of a file; empty where none was."""
+    rows = namespace.read("convo/broken-run-of-file", file=source.file)
+    if not rows or Journal(rows[0]["id"]).is_locked():
+        return ""
+    edited = f"run `{rows[0]['id']}` was broken off in another version of {source.file}"
+    return f"; {edited}: take its changes back to go on with that run, or begin a new one"
 
 
 def find_latest_run(namespace: Namespace, source: Source) -> str:

@@ -301,6 +301,19 @@ def test_a_run_goes_on_with_its_own_input_only(graph: MemoryGraph) -> None:
         assert graph.run(TWO, {"of": ("dogs",)}, language="convo", resume="last").run == failed.run
 
 
+def test_a_run_that_was_broken_off_in_another_version_of_its_file_is_named(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        failed = graph.convo(TWO, file="two.convo").run()
+    edited = parse(TWO + "\n", "convo", file="two.convo")
+    said = f"; run `{failed.run}` was broken off in another version of two.convo: take its changes back to go on with"
+    with pytest.raises(NotFoundError, match=said):
+        graph.run(edited, language="convo", resume="last")
+    with pytest.raises(NotFoundError, match=r"was interrupted$"):
+        graph.run(parse(TWO + "\n", "convo", file="other.convo"), language="convo", resume="last")
+    with scripted(["two"]):
+        assert graph.convo(TWO, file="two.convo", resume="last").run().value == "two"
+
+
 def test_a_conversation_that_is_left_in_the_middle_can_be_resumed(graph: MemoryGraph) -> None:
     with scripted(["one"]), Conversation(TWO, graph=graph, summary=False) as conversation:
         conversation.complete()
