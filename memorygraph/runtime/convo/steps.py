@@ -24,10 +24,10 @@ class GraphFailure(MemoryGraphError):  # noqa: N818 - it says what failed
     """A graph cannot go on. `code` says why, and stays the same where the words change.
 
     `missing-target`: a route leads to a node that does not exist. `no-goto`: no `goto` says where to begin.
-    `max-steps`: the graph took all the steps that it may. `unknown-tool`, `tool`: the model called a function that it
-    was not offered, or the function failed. `json-output`: the reply does not have the wanted type. `routing`: the
-    model chose a node that is not a candidate. `listener`: a listener raised. `stopped`: the caller stopped the run.
-    `running`: the run that was to be resumed is running elsewhere.
+    `unknown-tool`, `tool`: the model called a function that it was not offered, or the function failed. `json-output`:
+    the reply does not have the wanted type. `routing`: the model chose a node that is not a candidate. `listener`: a
+    listener raised. `stopped`: the caller stopped the run. `running`: the run that was to be resumed is running
+    elsewhere.
     """
 
     def __init__(self, message: str, code: str) -> None:

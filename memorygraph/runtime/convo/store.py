@@ -46,7 +46,7 @@ from memorygraph.runtime.convo.steps import (
 )
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.runs import RunWriter, is_forgotten, stored_properties, typed_property
+from memorygraph.runtime.runs import RunWriter, is_forgotten, status_of_failure, stored_properties, typed_property
 
 MAX_MISSED_SHARE = 0.25  # how many calls the stored state of a step may miss, for each that it has
 DONE = "done"
@@ -185,7 +185,7 @@ class ConvoRunStore(RunListener):
 
         self.say(end_conversation)
         end = {
-            "status": DONE if result.success else "failed",
+            "status": DONE if result.success else status_of_failure(result.failure),
             **typed_property("value", to_plain(result.value)),
             "summary": result.summary,
             "error": result.error,
