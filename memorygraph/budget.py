@@ -9,7 +9,8 @@ from decimal import Decimal
 from memorygraph.errors import MemoryGraphError
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)([A-Za-z]*)")
-_FACTORS = {"": 1, "k": 1000, "t": 1, "kt": 1000}
+SUFFIXES = {"": 1, "k": 1000, "t": 1, "kt": 1000}
+"""What may follow the digits of a budget, and by how much each multiplies them."""
 COUNT_LIMIT = 10**15  # a budget is below it; a double holds every whole number up to it
 UNITS = "characters: 800 or 2k; tokens: 500t or 2kt"
 
@@ -33,7 +34,7 @@ class Budget:
         match = _AMOUNT.fullmatch(text.strip())
         if match is None:
             raise MemoryGraphError(f"`{text}` is no budget; {UNITS}")
-        if match[2] not in _FACTORS:
+        if match[2] not in SUFFIXES:
             raise MemoryGraphError(f"a budget has no unit `{match[2]}`; {UNITS}")
         budget = cls(Decimal(match[1]), match[2])
         if budget.limit >= COUNT_LIMIT:
@@ -45,7 +46,7 @@ class Budget:
     @property
     def limit(self) -> int:
         """How many characters or tokens it allows."""
-        return int(self.amount * _FACTORS[self.unit])
+        return int(self.amount * SUFFIXES[self.unit])
 
     @property
     def in_tokens(self) -> bool:

@@ -317,9 +317,9 @@ class MemoryGraph:
         `allow_models` only these are asked. Its memories are this namespace, those in `allow_namespaces`, and files in
         `folder`; with `own_memory` only the first. `listener` hears each event as it happens, `ask` is asked for what
         the input lacks. A node graph (`language="convo"`) can `resume` the run of this id, or the `last` one, that was
-        broken off: it repeats no completed call of a model or a function. `max_steps` is how many generations or nodes,
-        and `limits` bounds the work, the seconds and the bytes. With `summary` a node graph ends with a model's summary
-        for people, `.summary`. `provenance` is whose the writes of its memories are.
+        broken off: it keeps its input, and repeats no completed call of a model or a function. `max_steps` is how many
+        generations or nodes, and `limits` bounds the work, the seconds and the bytes. With `summary` a node graph ends
+        with a model's summary for people, `.summary`. `provenance` is whose the writes of its memories are.
 
         Raises:
             ScriptError: the program is wrong, or something in it cannot be done.

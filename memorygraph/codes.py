@@ -20,6 +20,7 @@ CODES = {
     "cut-off": "the model's text ends inside of an item",
     "dead-route": "a route of a node graph is never taken (a warning)",
     "division-by-zero": "a number is divided by zero",
+    "dropped-suffix": "of a number, only the first digits are read (a warning)",
     "duplicate-agent": "two agents have one name",
     "duplicate-argument": "an argument is given twice",
     "duplicate-binding": "a name is bound twice in one scope",

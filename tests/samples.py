@@ -12,8 +12,8 @@ _SAMPLES: list[tuple[Any, str]] = [
         "a",
         """
         addresses after alias_terms all_terms arrival at before begin body checkpoint containing content conversation
-        conversation_token database edges element end entity_arrival entity_id first forgetting from graph home id into
-        invariant key keys kind labels last length load log mark message model name named namespace namespace_token
+        conversation_token database edges element end entity_arrival entity_id file first forgetting from graph home id
+        into invariant key keys kind labels last length load log mark message model name named namespace namespace_token
         named_id needed new_prefix new_tip new_version node nodes operation order parent place prefix program
         relation_arrival relation_id response role routes run said said_parts sample sampled scripts seal shared_token
         shelf speaker step target terms text thread tip value verb version

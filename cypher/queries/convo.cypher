@@ -90,6 +90,14 @@ RETURN run.id AS id
 ORDER BY run.started_at DESC
 LIMIT 1;
 
+// name: broken-run-of-file
+// The latest run of a file, in whatever version of it, that has not come to its end. Parameters: namespace, file.
+MATCH (run:Run {namespace: $namespace, file: $file, language: 'convo'})
+WHERE run.id IS NOT NULL AND run.status <> 'done'
+RETURN run.id AS id
+ORDER BY run.started_at DESC
+LIMIT 1;
+
 // name: latest-run
 // The latest run of a program. Parameters: namespace, graph (the id of its definition).
 MATCH (:Graph {namespace: $namespace, id: $graph})<-[:OF]-(run:Run)

@@ -3,7 +3,7 @@
 //   (:Run {namespace, id, language, file, status, input, value})-[:GENERATED {order}]->(:Generation)
 //   (:Run)-[:READ]->(:Node)                                     the nodes that a memory gave it, which its trace shows whole
 //   (:Run)-[:KEPT]->(:Conversation)                             the messages of all its calls
-//   (:Generation {namespace, id, agent, function, model, instruction, result, ok})-[:ANSWERED]->(:Message)
+//   (:Generation {namespace, id, agent, function, model, instruction, result, ok})-[:ANSWERED {order}]->(:Message)
 //   (:Generation)-[:USED {index}]->(:ContextItem {namespace, id, source, text, budget, clipped, strategy})
 //   (:ContextItem)-[:FROM]->(:Node)                             the nodes that its text came from
 
@@ -36,10 +36,10 @@ CALL (generation) {
   MERGE (item)-[:FROM]->(node)
 }
 CALL (generation) {
-  UNWIND $messages AS id
-  MATCH (message:Message {namespace: $namespace, id: id})
+  UNWIND range(0, size($messages) - 1) AS place
+  MATCH (message:Message {namespace: $namespace, id: $messages[place]})
   USING INDEX SEEK message:Message(namespace, id)
-  MERGE (generation)-[:ANSWERED]->(message)
+  MERGE (generation)-[:ANSWERED {order: place}]->(message)
 }
 CALL (run) {
   MATCH (conversation:Conversation {namespace: $namespace, name: $conversation})
@@ -85,13 +85,17 @@ RETURN run {.*, program: null, trace: null} AS run,
        conversation.name AS conversation;
 
 // name: generations
-// The trace of a run, and its generations in order with the sources of their context. Parameters: namespace, id.
+// The trace of a run, and its generations in order with the sources of their context, and with what was said in them:
+// the prompt and the answer of each attempt. Parameters: namespace, id.
 MATCH (run:Run {namespace: $namespace, id: $id})
 RETURN properties(run).trace AS trace, COLLECT {
   MATCH (run)-[generated:GENERATED]->(generation:Generation)
   RETURN generation {.*, sources: COLLECT {
                        MATCH (generation)-[used:USED]->(item:ContextItem)
                        RETURN item.source ORDER BY used.index
+                     }, said: COLLECT {
+                       MATCH (generation)-[answered:ANSWERED]->(answer:Message)<-[:NEXT]-(prompt:Message)
+                       RETURN [prompt.content, answer.content] ORDER BY answered.order
                      }}
   ORDER BY generated.order
 } AS generations;

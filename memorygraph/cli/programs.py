@@ -30,7 +30,7 @@ from memorygraph.errors import MemoryGraphError, ModelError, ScriptError
 from memorygraph.home import PICTURES
 from memorygraph.json_text import parse_json
 from memorygraph.languages import LANGUAGES, Script, language_of, parse
-from memorygraph.limits import RunLimits
+from memorygraph.limits import Cancelled, LimitExceeded, RunLimits
 from memorygraph.scripts import STANDARD_INPUT, read_script
 from memorygraph.sentences import count_of
 
@@ -171,7 +171,7 @@ def run_command(
                 result = graph.run(
                     program, input=value, folder=folder, listener=events.listen, ask=ask, limits=limits, **options
                 )
-            except ModelError as error:
+            except (ModelError, Cancelled, LimitExceeded) as error:
                 if error.run is not None and language.resumable:
                     error.add_note(f"run {error.run} of {file} is stored. {GO_ON.format(AGAIN, error.run)}")
                 raise

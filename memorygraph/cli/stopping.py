@@ -40,6 +40,7 @@ def explaining_stop(explain: Callable[[KeyboardInterrupt], str]) -> Iterator[Non
         if stop is None:
             raise
         interrupted = Interrupted(f"stopped: {explain(stop)}")
+        interrupted.run = getattr(stop, "run", None)
         if isinstance(stop, Terminated):
             interrupted.exit_code = ENDED_BY_SIGNAL + signal.SIGTERM
         raise interrupted from stop

@@ -165,6 +165,7 @@ LANGUAGES: dict[str, Language] = {
             editing="memorygraph.languages.agentscript.editing",
             compiler="memorygraph.compiler.agentscript:compile_agentscript",
             importer="memorygraph.runtime.agentscript.units:check_imports",
+            warner="memorygraph.languages.agentscript.checks:find_warnings",
             store="memorygraph.runtime.programs:ProgramStore",
             runner="memorygraph.runtime.agentscript.run:run_agentscript",
             run_reader="memorygraph.runtime.agentscript.stored_run:read_run",

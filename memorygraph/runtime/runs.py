@@ -18,7 +18,7 @@ from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
 from memorygraph.languages.agentscript.syntax import Field
-from memorygraph.limits import RunLimits, spend_on_keeping
+from memorygraph.limits import Cancelled, RunLimits, spend_on_keeping
 from memorygraph.messages.recorder import warn_of_record
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.sentences import Sentence, count_of
@@ -104,8 +104,8 @@ class RunInterrupted(CopyableError, KeyboardInterrupt):  # noqa: N818 - no error
 class RunInfo:
     """A stored run: its id, its language and program, when it began and ended, and how.
 
-    It is `done`, `failed`, or was `stopped` by its user; one that is `running` still runs, or was killed. `program` is
-    the name of its file, or the first characters of the hash of its source.
+    It is `done`, `failed`, or was `stopped` by its user, or with its process or request; one that is `running` still
+    runs, or was killed. `program` is the name of its file, or the first characters of the hash of its source.
     """
 
     id: str
@@ -239,6 +239,11 @@ class RunWriter:
             else:
                 _, instead = waiting
                 instead()
+
+
+def status_of_failure(error: BaseException | None) -> str:
+    """What a run that has not come to its end is recorded as."""
+    return "stopped" if isinstance(error, Cancelled) else "failed"
 
 
 def is_forgotten(namespace: Namespace, run: str) -> bool:

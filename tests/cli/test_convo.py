@@ -12,8 +12,9 @@ import pytest
 
 from memorygraph import MemoryGraph, ScriptError
 from memorygraph.languages import parse
+from memorygraph.limits import PROCESS
 from memorygraph.runtime.convo.imports import resolve_imports
-from memorygraph.scripted.replies import Failure
+from memorygraph.scripted.replies import Failure, Request
 from tests.cli.test_commands import document, memorygraph
 from tests.runtime.convo.model import scripted
 
@@ -84,6 +85,35 @@ def test_a_failed_endpoint_ends_a_run_that_can_be_resumed_by_its_id(tmp_path: Pa
     assert {said[1], run} <= {stored["id"] for stored in document("runs", "list")}
     with scripted(['"bad"']):
         assert document("run", str(script), "--input", "x", "--resume", run)["run"] == run
+
+
+def test_a_run_that_has_taken_its_steps_says_how_it_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "again.convo").write_text("@to a\n> node a\n> user\nAgain\n> goto a")
+    with scripted(["one", "two"]):
+        ended = memorygraph("run", str(tmp_path / "again.convo"), "--max-steps", "2")
+    assert ended.returncode == 1
+    assert "allow more with --max-steps\nrun " in ended.stderr
+    assert re.search(r"To go on from there, run the same command again with `--resume \w+`", ended.stderr)
+
+
+def test_a_run_whose_process_is_told_to_end_is_stopped_and_says_how_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "two.convo").write_text("@to b\n> node a\n> user\nOne\n> node b\n> user\nTwo\n> goto a")
+
+    def end(_: Request) -> str:  # as SIGTERM does
+        patch.setattr(PROCESS, "cancelled", "the process was told to end")
+        return "one"
+
+    with monkeypatch.context() as patch, scripted(end):
+        ended = memorygraph("run", str(tmp_path / "two.convo"))
+    assert ended.returncode == 143
+    said = re.search(r"told to end\nrun (\w+) of .*two.convo is stored. To go on from there, .*--resume", ended.stderr)
+    assert said
+    [stored] = document("runs", "list")
+    assert (stored["id"], stored["status"]) == (said[1], "stopped")
+    with scripted(["two"]):
+        assert document("run", str(tmp_path / "two.convo"), "--resume", "last")["value"] == "two"
 
 
 def test_each_step_is_shown_as_it_happens(script: str) -> None:

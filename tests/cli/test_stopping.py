@@ -340,10 +340,12 @@ def test_run_of_agentscript_stopped_by_ctrl_c_says_what_is_kept(tmp_path: Path) 
     with second_call_hangs('{"text": "one"}') as asked:
         stopped = stop("run", str(tmp_path / "two.as"), "--json", when=asked.is_set)
     assert stopped.returncode == 130
-    [error] = json.loads(stopped.stdout)["errors"]
+    printed = json.loads(stopped.stdout)
+    [error] = printed["errors"]
     assert error["code"] == "interrupted"
     run = re.search(r"run (\w+) of .*two.as is stored, with 1 generation that it has completed", error["message"])
     assert run is not None, error
+    assert printed["run"] == run[1]
     [kept] = document(
         "query",
         "MATCH (r:Run {namespace: $namespace}) RETURN r.id AS id, r.status AS status, r.error AS error",

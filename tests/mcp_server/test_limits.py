@@ -227,7 +227,7 @@ def test_a_program_ends_with_its_request_and_with_the_server(
                         await wait_until(lambda until=until: begun() == until)
                         tasks.cancel_scope.cancel()
                     await wait_until(lambda: ("running", None) not in stored_runs(graph))
-                assert stored_runs(graph) == [("failed", "the request has ended")] * 2
+                assert stored_runs(graph) == [("stopped", "the request has ended")] * 2
                 assert (await call(client, "run_program", program=ONE))["value"] == 1
 
                 until = begun() + 3
@@ -241,9 +241,9 @@ def test_a_program_ends_with_its_request_and_with_the_server(
 
     run(work)
     assert Counter(stored_runs(graph)) == {
-        ("failed", "the request has ended"): 2,
+        ("stopped", "the request has ended"): 2,
         ("done", None): 1,
-        ("failed", "the process was told to end"): 2,
+        ("stopped", "the process was told to end"): 2,
     }
 
 
@@ -264,7 +264,7 @@ def test_a_program_ends_with_the_client_that_is_killed(
         await wait_until(lambda: stored_runs(graph) != [("running", None)])
 
     run(work)
-    assert stored_runs(graph) == [("failed", "the request has ended")]
+    assert stored_runs(graph) == [("stopped", "the request has ended")]
 
 
 @pytest.mark.slow

@@ -257,7 +257,7 @@ RELATIONSHIPS: Mapping[str, tuple[str, str, str]] = {
     "GENERATED": ("(:Run)-->(:Generation)", "the calls of a run of AgentScript", "order"),
     "USED": ("(:Generation)-->(:ContextItem)", "what a call saw", "index"),
     "FROM": ("(:ContextItem)-->(:Node)", "the nodes that its text came from", ""),
-    "ANSWERED": ("(:Generation)-->(:Message), (:Step)-->(:Message)", "the answer of the model", ""),
+    "ANSWERED": ("(:Generation)-->(:Message), (:Step)-->(:Message)", "the answer of the model; of a call of AgentScript that of each attempt", "order"),
     "READ": ("(:Run)-->(:Node)", "the nodes that a memory gave a run of AgentScript", ""),
     "KEPT": ("(:Run)-->(:Conversation)", "the conversation of the run", ""),
     "OF": ("(:Run)-->(:Graph)", "the graph that was run", ""),

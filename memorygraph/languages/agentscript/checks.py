@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
-from memorygraph.errors import Source, Span
+from memorygraph.budget import SUFFIXES
+from memorygraph.errors import Problem, Source, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.body import BodyChecks
 from memorygraph.languages.agentscript.names import KINDS, Binding, Scope
-from memorygraph.languages.engine.findings import Finding
+from memorygraph.languages.engine.findings import Finding, locate_problems
 
 # These concern only a program that is run itself: one that is imported needs no main agent and function.
 ENTRY_CODES = frozenset({"missing-main-agent", "missing-main-func"})
@@ -23,6 +24,23 @@ _LEVELS = tuple({syntax.Block, *get_args(syntax.Expression)} - {*get_args(syntax
 def check_agentscript(statements: Sequence[syntax.Import | syntax.Agent], source: Source) -> list[Finding]:
     """Everything that can be found, in the order of the text; only what nests too deep is said alone."""
     return _collect(statements, _ProgramChecks(statements, source, {}).findings())
+
+
+def find_warnings(program: syntax.AgentScriptProgram) -> list[Problem]:
+    """The numbers of which only the first digits are read, in a program without problems.
+
+    The suffix of a budget is left out elsewhere, too (specs/agentscript.md, section 1): `2k` is 2 without a warning.
+    """
+    waiting: list[syntax.AgentScriptSyntax] = [*program.statements] if not program.problems else []
+    findings: list[Finding] = []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, syntax.NumberLiteral) and (suffix := node.text.lstrip("0123456789.")) not in SUFFIXES:
+            read = f"`{node.text}` is read as {node.value}, without the `{suffix}` after its first digits"
+            message = f"{read}; write all digits of a number, and anything else as a text in quotes"
+            findings.append(Finding(message, "dropped-suffix", node.span))
+        waiting += node.parts()
+    return [*locate_problems(sorted(findings, key=lambda finding: finding.span), program.source)]
 
 
 def check_entry(

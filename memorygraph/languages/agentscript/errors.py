@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from memorygraph.languages.engine.explain import (
     BYTE_ORDER_MARK,
+    OTHER_BLANKS,
     Explainer,
     Group,
     Optional,
@@ -60,6 +61,7 @@ _HINTS = (
     (r"(?:function|def|fn|fun)(?![A-Za-z0-9_-])", "write `func`"),
     (r"func(?![A-Za-z0-9_-])", "a func does not stand in another func"),
     BYTE_ORDER_MARK,
+    OTHER_BLANKS,
 )
 _EXPECTED_HINTS = {
     "<": "it needs a limit: for item in items < 10 { … }, loop until done < 10 { … }",

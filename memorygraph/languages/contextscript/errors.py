@@ -11,6 +11,7 @@ from memorygraph.languages.contextscript.syntax import GRAMMAR, KEYWORDS
 from memorygraph.languages.engine.explain import (
     BYTE_ORDER_MARK,
     CODE,
+    OTHER_BLANKS,
     Explainer,
     Place,
     describe_found,
@@ -22,7 +23,6 @@ from memorygraph.languages.engine.findings import Finding, explain_surrogate, sh
 _QUOTED = GRAMMAR.token("Quoted")
 _ASSIGNED = re.compile(r"[\w-]+\s*=\s*\Z")
 _ARGUMENT = re.compile(r"[\w-]+\s*=|\Z|[;)]")
-_BLANKS = "only spaces, tabs and line breaks may stand between the parts of a statement"
 _NAMES = {"Name": "the name of an argument", "Quoted": "a text in double quotes", "Bare": "a number"}
 _HINTS = (
     ("[\u201c\u201d\u201e\u00ab\u00bb]", 'write a straight double quote, `"`'),
@@ -32,7 +32,7 @@ _HINTS = (
     ("/", "comments begin with `#`"),
     (r"\\", "a backslash has a meaning only inside a text; remove it"),
     BYTE_ORDER_MARK,
-    ("[\\s\u200b\u200c\u200d\u2060]", _BLANKS),
+    OTHER_BLANKS,
 )
 
 
@@ -94,7 +94,7 @@ class ContextScriptExplainer(Explainer):
             message = f"expected a statement but found `{shorten(found)}`; did you mean `{by_lower[near[0]]}`?"
         else:
             listed = either([f"`{keyword}(…)`" for keyword in KEYWORDS.values()])
-            empty = "the statement before it has already ended; remove it" if found == ";" else ""
+            empty = "it ends no statement; remove it" if found == ";" else ""
             hint = self.known_hint(place) or empty
             message = f"expected a statement, {listed}, but {describe_found(found)}" + (f"; {hint}" if hint else "")
         return Finding(message, CODE, self.span(place))

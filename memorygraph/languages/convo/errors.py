@@ -10,6 +10,7 @@ from memorygraph.languages.convo.text import begins_line
 from memorygraph.languages.engine.explain import (
     BYTE_ORDER_MARK,
     CODE,
+    OTHER_BLANKS,
     Explainer,
     Group,
     Optional,
@@ -71,6 +72,7 @@ _HINTS = tuple(
         (r"```", "write the conversation alone, without Markdown around it"),
         ("[\u201c\u201d\u201e\u00ab\u00bb\u2018\u2019`]", "write straight quotes"),
         BYTE_ORDER_MARK,
+        OTHER_BLANKS,
     )
 )
 _WORD = re.compile(r"\w+")

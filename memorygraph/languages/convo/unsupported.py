@@ -120,7 +120,8 @@ def find_slips(message: syntax.Message, role: str, text: str) -> Iterator[Findin
     A tag like no other is a remark of its author's, and so is a known one with a number (`@call5` of the seed).
     """
     if not isinstance(message, syntax.FunctionMessage) and role not in GRAPH_ROLES:
-        what = f"`> {shorten(role)}` is no kind of message, and has no effect{suggestion(role, sorted(GRAPH_ROLES))}"
+        meant = "nodeEnd" if role.lower() == "endnode" else role
+        what = f"`> {shorten(role)}` is no kind of message, and has no effect{suggestion(meant, sorted(GRAPH_ROLES))}"
         yield Finding(what, CODE, first_line(text, message.span))
     for tag in message.tags:
         name = tag.name.rstrip("0123456789")

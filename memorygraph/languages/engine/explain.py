@@ -17,6 +17,10 @@ from memorygraph.languages.engine.patterns import compile_pattern
 
 CODE = "syntax"
 BYTE_ORDER_MARK = ("\ufeff", "remove this byte order mark; it may only stand at the very start")
+OTHER_BLANKS = (
+    "[\\s\u200b\u200c\u200d\u2060]",
+    "only spaces, tabs and line breaks may stand between the parts of a statement",
+)
 MAX_WORD = 100  # characters of what was found
 
 
@@ -146,7 +150,8 @@ def describe_found(found: str) -> str:
     """What was found, in a sentence."""
     if not found:
         return "the text ends"
-    return f"found {name_character(found) if len(found) == 1 else f'`{shorten(found)}`'}"
+    single = len(found) == 1 or found[0] == "`"  # between backticks, the others could not be told from them
+    return f"found {name_character(found[0]) if single else f'`{shorten(found)}`'}"
 
 
 def not_closed(source: Source, place: int, bracket: str = "") -> str:

@@ -11,6 +11,7 @@ from memorygraph.languages.engine.explain import (
     BYTE_ORDER_MARK,
     CODE,
     MAX_WORD,
+    OTHER_BLANKS,
     Explainer,
     Group,
     Place,
@@ -80,6 +81,7 @@ class PeteExplainer(Explainer):
             (r"True\b|False\b|None\b", "JSON has true, false and null"),
             (r"[+]?\d|\.\d|-", "a number is written as in JSON: 0.5"),
             BYTE_ORDER_MARK,
+            OTHER_BLANKS,
         )
     )
 

@@ -21,7 +21,7 @@ from memorygraph.runtime.agentscript.store import AgentRunStore
 from memorygraph.runtime.agentscript.units import Unit, UnitLoader
 from memorygraph.runtime.agentscript.values import FunctionValue, describe_value, explain_broken_json, require_data
 from memorygraph.runtime.memories import GraphClient
-from memorygraph.runtime.runs import RunInterrupted, RunRequest, RunResult, Trace, typed_property
+from memorygraph.runtime.runs import RunInterrupted, RunRequest, RunResult, Trace, status_of_failure, typed_property
 from memorygraph.runtime.values import ValueProblem
 
 
@@ -82,7 +82,8 @@ def run_unit(graph: GraphClient, unit: Unit, models: Models, request: RunRequest
         end["error"] = str(error)
         raise ProgramError(error.problems, store.id) from error
     except MemoryGraphError as error:
-        end["error"], error.run = str(error), store.id
+        end |= {"status": status_of_failure(error), "error": str(error)}
+        error.run = store.id
         raise
     except KeyboardInterrupt as error:
         budget.cancel(STOPPED)  # deep calls go on in threads of their own

@@ -17,11 +17,12 @@ from memorygraph.runtime.runs import Event, RunDetails
 def read_run(namespace: Namespace, id_: str) -> RunDetails:
     """Read what was stored of a run; one that was killed has its generations, and no calls of agents around them."""
     [row] = namespace.read("runs/generations", id=id_)
+    said = [each.pop("said") for each in row["generations"]]
     generations = [{**each, "result": read_result(each.get("result"))} for each in row["generations"]]
     kept = ("agent", "function", "instruction", "sources", "attempts", "ok", "result")
     steps = [{name: each.get(name) for name in kept} for each in generations]
     trace = parse_stored_json(row["trace"]) if row["trace"] else [generation_event(each) for each in generations]
-    return RunDetails(steps, trace, "\n".join(transcript_parts(trace)))
+    return RunDetails(steps, trace, "\n".join(transcript_parts(trace, iter(said))))
 
 
 def read_result(stored: str | None) -> Any:
@@ -43,8 +44,11 @@ def generation_event(generation: dict[str, Any]) -> Event:
     return {"kind": "generate", "data": {**generation, "context": context}}
 
 
-def transcript_parts(events: list[Event]) -> Iterator[str]:
-    """What was said, part by part: prompts, answers and results of calls; those of a called agent are indented."""
+def transcript_parts(events: list[Event], said: Iterator[list[list[str]]]) -> Iterator[str]:
+    """What was said, part by part: prompts, answers and results of calls; those of a called agent are indented.
+
+    `said` has the prompts and answers of each generation, none where they are not stored.
+    """
     for event in events:
         data = event["data"]
         match event["kind"]:
@@ -53,12 +57,16 @@ def transcript_parts(events: list[Event]) -> Iterator[str]:
                 asked = {"agent": context["agentName"], "function": context["functionName"]}
                 yield f"# {function_name(asked, '.')}\n"
                 yield f"> system\n{context['system']}\n"
-                yield f"> user\n{context['finalUserMessage']}\n"
-                answer = f"failed: {data['error']}" if data.get("error") else json.dumps(data["result"])
-                yield f"> assistant\n{answer}\n"
+                result = "" if data.get("result") is None else json.dumps(data["result"])
+                for prompt, answer in next(said, None) or [[context["finalUserMessage"], result]]:
+                    yield f"> user\n{prompt}\n"
+                    if answer:
+                        yield f"> assistant\n{answer}\n"
+                if data.get("error"):
+                    yield f"> result\nfailed: {data['error']}\n"
             case "agent":
                 yield f"> call {function_name(data, '.')}{compact(data['args'])}\n"
-                yield indent("\n".join(transcript_parts(data["trace"])), "    ")
+                yield indent("\n".join(transcript_parts(data["trace"], said)), "    ")
                 yield f"> result\n{compact(data['result'])}\n"
             case "tool" | "memory":
                 name = data.get("tool") or data.get("memory")

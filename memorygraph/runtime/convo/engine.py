@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol, TypedDict, get_args
 
 from memorygraph.compiler.convo import NodeGraph, graph_of
 from memorygraph.languages import convo
-from memorygraph.limits import RunLimits, budget_of_run, call_apart, spend_on_keeping, unlimited
+from memorygraph.limits import LimitExceeded, RunLimits, budget_of_run, call_apart, spend_on_keeping, unlimited
 from memorygraph.llm.completion import Completion
 from memorygraph.llm.mock import mock_completion
 from memorygraph.llm.structured import without_thoughts
@@ -277,7 +277,7 @@ class Engine:
         self.require_running()
         with self.counting:
             if self.steps_taken >= self.max_steps:
-                raise GraphFailure(
+                raise LimitExceeded(
                     f"the graph has taken its {self.max_steps} steps without an end; allow more with --max-steps",
                     "max-steps",
                 )

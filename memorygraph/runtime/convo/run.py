@@ -10,6 +10,7 @@ from memorygraph.compiler.identity import program_id
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError, Source
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages.convo.syntax import ConvoProgram
+from memorygraph.llm.structured import shorten_json
 from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
 from memorygraph.runtime.convo.graph_checks import find_graph_problems
 from memorygraph.runtime.convo.imports import resolve_imports
@@ -110,6 +111,7 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     listener = given.get("listener")
     given["listener"] = ListenerGroup(store, *([listener] if listener else []))
     if stored is not None:
+        require_input_of(given.get("input"), stored)
         given |= {"input": stored.input, "resume": stored.steps}
     return Engine(program, **given, run_id=store.id, conversation=store.conversation)
 
@@ -147,6 +149,14 @@ def require_run_of(source: Source, run: StoredConvoRun) -> None:
     """Refuse a run of another program."""
     if run.program_hash != program_id(source):
         raise ConflictError(f"the run `{run.id}` is one of another program, or of an earlier state of this one")
+
+
+def require_input_of(given: Any, run: StoredConvoRun) -> None:
+    """Refuse an input other than that with which a run began."""
+    if given is not None and json.loads(json.dumps(given)) != run.input:
+        began = "without an input" if run.input is None else f"with another input, {shorten_json(run.input)}"
+        message = f"the run `{run.id}` began {began}; go on with it without an input, or begin a new run with this one"
+        raise ConflictError(message)
 
 
 def find_resumable(namespace: Namespace, source: Source, resume: str) -> StoredConvoRun:

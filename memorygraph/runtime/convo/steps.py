@@ -27,10 +27,10 @@ class GraphFailure(MemoryGraphError):  # noqa: N818 - it says what failed
     """A graph cannot go on. `code` says why, and stays the same where the words change.
 
     `missing-target`: a route leads to a node that does not exist. `no-goto`: no `goto` says where to begin.
-    `max-steps`: the graph took all the steps that it may. `unknown-tool`, `tool`: the model called a function that it
-    was not offered, or the function failed. `json-output`: the reply does not have the wanted type. `routing`: the
-    model chose a node that is not a candidate. `listener`: a listener raised. `stopped`: the caller stopped the run.
-    `running`: the run that was to be resumed is running elsewhere.
+    `unknown-tool`, `tool`: the model called a function that it was not offered, or the function failed. `json-output`:
+    the reply does not have the wanted type. `routing`: the model chose a node that is not a candidate. `listener`: a
+    listener raised. `stopped`: the caller stopped the run. `running`: the run that was to be resumed is running
+    elsewhere.
     """
 
     def __init__(self, message: str, code: str) -> None:
@@ -155,6 +155,11 @@ class ConvoStep(RunRecord):
     start: GraphStart | Undefined = UNDEFINED  # what the run had before its first step, which keeps it
 
     @property
+    def said(self) -> list[TranscriptEntry]:
+        """All that was said in it: the messages of the system first, as they were sent."""
+        return [*self.system, *self.messages]
+
+    @property
     def warnings(self) -> list[str]:
         """What went on though it may not be what was asked for: replies that are not whole, and calls not made."""
         cut = [call.purpose for call in self.calls if call.completion.was_cut]
@@ -248,7 +253,7 @@ def messages_of_steps(steps: Iterable[ConvoStep]) -> list[TranscriptEntry]:
     """
     entries: list[TranscriptEntry] = []
     for step in steps:
-        entries += step.messages
+        entries += step.said
         if step.route is not None and step.error is None:
             target = step.route.target
             entries.append(TranscriptEntry("exitGraph") if target is None else TranscriptEntry("goto", target))
@@ -301,7 +306,7 @@ class ConvoGraphResult(RunRecord):
     def conversed(self) -> bool:
         """Whether anything was said in the run: to a model, or as a message of a step."""
         steps = (step for branch in self.branches() for step in branch.steps)
-        return any(step.calls or wire_messages(step.messages, 0, plain_results=True) for step in steps)
+        return any(step.calls or wire_messages(step.said, 0, plain_results=True) for step in steps)
 
     @property
     def output(self) -> Any:

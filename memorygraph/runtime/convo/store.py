@@ -46,7 +46,7 @@ from memorygraph.runtime.convo.steps import (
 )
 from memorygraph.runtime.convo.transcript import TranscriptEntry
 from memorygraph.runtime.convo.values import to_plain
-from memorygraph.runtime.runs import RunWriter, is_forgotten, stored_properties, typed_property
+from memorygraph.runtime.runs import RunWriter, is_forgotten, status_of_failure, stored_properties, typed_property
 
 MAX_MISSED_SHARE = 0.25  # how many calls the stored state of a step may miss, for each that it has
 DONE = "done"
@@ -185,7 +185,7 @@ class ConvoRunStore(RunListener):
 
         self.say(end_conversation)
         end = {
-            "status": DONE if result.success else "failed",
+            "status": DONE if result.success else status_of_failure(result.failure),
             **typed_property("value", to_plain(result.value)),
             "summary": result.summary,
             "error": result.error,
@@ -242,7 +242,7 @@ class ConvoRunStore(RunListener):
 
     def keep_messages(self, step: ConvoStep) -> None:
         """Store what was said in a step, as a part of the one conversation of the run."""
-        said = (self.step_id(step.branch, step.index), step.branch, step.index, step.messages)
+        said = (self.step_id(step.branch, step.index), step.branch, step.index, step.said)
         self._unsaid.append(said)
         self.say(lambda: self.write_messages(said))
 
@@ -395,8 +395,17 @@ def find_interrupted_run(namespace: Namespace, source: Source) -> str:
         if not Journal(id_).is_locked():
             return id_
         running.append(id_)
-    still = f"; `{running[0]}` is still running" if running else ""
-    raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted{still}")
+    hint = f"; `{running[0]}` is still running" if running else explain_edited(namespace, source)
+    raise NotFoundError(f"no run of this program in namespace `{namespace}` was interrupted{hint}")
+
+
+def explain_edited(namespace: Namespace, source: Source) -> str:
+    """Explain that a run was broken off in another version of a file; empty where none was."""
+    rows = namespace.read("convo/broken-run-of-file", file=source.file)
+    if not rows or Journal(rows[0]["id"]).is_locked():
+        return ""
+    edited = f"run `{rows[0]['id']}` was broken off in another version of {source.file}"
+    return f"; {edited}: take its changes back to go on with that run, or begin a new one"
 
 
 def find_latest_run(namespace: Namespace, source: Source) -> str:

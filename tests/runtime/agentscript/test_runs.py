@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import signal
 import threading
 import warnings
@@ -130,6 +131,26 @@ def test_the_messages_of_every_attempt_are_in_the_message_graph(known: MemoryGra
         {"id": result.run},
     )
     assert {row["t"] for row in joined} == {"no json", '{"text": "It had 2,048 words."}'}
+
+
+@pytest.mark.usefixtures("model")
+def test_the_transcript_has_each_attempt_as_it_was_said(known: MemoryGraph) -> None:
+    transcript = known.stored_run(known.run(RECALLS, INPUT).run).transcript
+    said = re.findall(r"^> (system|user|assistant)\n(.*)", transcript, re.MULTILINE)
+    assert [role for role, _ in said] == ["system", "user", "assistant", "user", "assistant"]
+    assert [said[2][1], said[4][1]] == ["no json", '{"text": "It had 2,048 words."}']
+    assert transcript.count("Previous generation failed.") == 1
+
+
+def test_the_transcript_of_a_failed_generation_has_its_answers_and_why_it_failed(
+    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedModel(["no json", Failure(400, "no")]) as model:
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        with pytest.raises(ModelError):
+            known.run(RECALLS, INPUT)
+    transcript = known.stored_run("last").transcript
+    assert "\n> assistant\nno json\n\n> result\nfailed: the model endpoint refused the request" in transcript
 
 
 def test_a_run_that_fails_is_kept_with_its_trace(known: MemoryGraph, model: ScriptedModel) -> None:

@@ -280,6 +280,40 @@ def test_a_bound_controller_goes_on_with_a_stored_run(graph: MemoryGraph) -> Non
         execute_convo_graph(TWO, resume=str(failed.run))
 
 
+def test_the_transcript_and_the_conversation_have_the_system_messages_of_a_node(graph: MemoryGraph) -> None:
+    source = "@exit\n> node a\n> system\nBe brief, {{input}}.\n> user\nGo\n> nodeEnd\n> user\nAda\n> goto a"
+    with scripted(["one"]):
+        result = graph.run(source, language="convo")
+    transcript = graph.stored_run(result.run).transcript
+    assert transcript == "> system\nBe brief, Ada.\n\n> user\nGo\n\n> assistant\none\n\n> exitGraph\n"
+    said = [(message["role"], message["content"]) for message in graph.messages(str(result.conversation))]
+    assert said == [("user", "Ada"), ("system", "Be brief, Ada."), ("user", "Go"), ("assistant", "one")]
+
+
+def test_a_run_goes_on_with_its_own_input_only(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        failed = graph.convo(TWO, input={"of": ["dogs"]}).run()
+    said = re.escape('began with another input, {"of":["dogs"]}; go on with it without')
+    for resume in ("last", str(failed.run)):
+        with pytest.raises(ConflictError, match=said):
+            graph.run(TWO, "cats", language="convo", resume=resume)
+    with scripted(["two"]):
+        assert graph.run(TWO, {"of": ("dogs",)}, language="convo", resume="last").run == failed.run
+
+
+def test_a_run_that_was_broken_off_in_another_version_of_its_file_is_named(graph: MemoryGraph) -> None:
+    with scripted(["one", Failure(401, "no")]):
+        failed = graph.convo(TWO, file="two.convo").run()
+    edited = parse(TWO + "\n", "convo", file="two.convo")
+    said = f"; run `{failed.run}` was broken off in another version of two.convo: take its changes back to go on with"
+    with pytest.raises(NotFoundError, match=said):
+        graph.run(edited, language="convo", resume="last")
+    with pytest.raises(NotFoundError, match=r"was interrupted$"):
+        graph.run(parse(TWO + "\n", "convo", file="other.convo"), language="convo", resume="last")
+    with scripted(["two"]):
+        assert graph.convo(TWO, file="two.convo", resume="last").run().value == "two"
+
+
 def test_a_conversation_that_is_left_in_the_middle_can_be_resumed(graph: MemoryGraph) -> None:
     with scripted(["one"]), Conversation(TWO, graph=graph, summary=False) as conversation:
         conversation.complete()
