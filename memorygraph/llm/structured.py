@@ -36,8 +36,8 @@ _LANGUAGE = re.compile(r"\s*[A-Za-z0-9_+-]*\s")
 # A brace around plain words is of prose or of a formula; a list counts where objects are wanted and it has some.
 _OBJECT = re.compile(r'\{(?!\s*[^][{}":=\s][^][{}":=]*\})|\[(?=\s*\{)')
 _OBJECT_OR_LIST = re.compile(r"[{\[]")
-_BLANKS = r"(?:[ \t\r\n]|(?://|#)[^\n]*|/\*(?:[^*]++|\*(?!/))*+\*/)*+"
-_STRING = r'"(?:[^"\\]|\\.)*+"[ \t\r\n]*+'
+_BLANKS = r"(?:[ \t\r\n]++|(?://|#)[^\n]*+|/\*(?:[^*]++|\*(?!/))*\*/)*"
+_STRING = r'"(?:[^"\\]++|\\.)*"[ \t\r\n]*+'
 # What begins as an object or a list, however it goes on: with a key, or a first item, in any quotes or in none.
 _BEGUN = re.compile(
     rf'\{{{_BLANKS}(?:{_STRING}|[^][{{}}":=]*+)[:=}}]'
