@@ -15,7 +15,7 @@ from memorygraph.languages import parse
 from memorygraph.limits import PROCESS
 from memorygraph.runtime.convo.imports import resolve_imports
 from memorygraph.scripted.replies import Failure, Request
-from tests.cli.test_commands import document, memorygraph
+from tests.cli.test_commands import document, here, memorygraph
 from tests.runtime.convo.model import scripted
 
 GRAPH = """
@@ -106,7 +106,7 @@ def test_a_run_whose_process_is_told_to_end_is_stopped_and_says_how_it_goes_on(
         return "one"
 
     with monkeypatch.context() as patch, scripted(end):
-        ended = memorygraph("run", str(tmp_path / "two.convo"))
+        ended = here("run", str(tmp_path / "two.convo"))
     assert ended.returncode == 143
     said = re.search(r"told to end\nrun (\w+) of .*two.convo is stored. To go on from there, .*--resume", ended.stderr)
     assert said

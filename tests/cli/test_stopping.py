@@ -28,7 +28,7 @@ from memorygraph.errors import ConnectionError, find_interrupt
 from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 from memorygraph.scripted.replies import Request
-from tests.cli.test_commands import document, memorygraph
+from tests.cli.test_commands import document, here, memorygraph
 from tests.examples import mostly_slow
 from tests.runtime.convo.model import scripted
 
@@ -50,21 +50,21 @@ main agent A {
 """
 
 
-def interrupt(process: subprocess.Popen[str], number: int = signal.SIGINT) -> None:
-    """Send an interrupt, or another signal, and another where the process has not ended after 10 s.
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Send an interrupt, and another where the process has not ended after 10 s.
 
     A signal that comes between Python's last look for signals and a read is seen after that read only. A process that
     a busy machine delays is not to be stopped twice.
     """
     for _ in range(6):
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=10)
             return
 
 
-def stop(*arguments: str, when: Callable[[], object], number: int = signal.SIGINT) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, and send it an interrupt, or another signal, as soon as `when` is true."""
+def stop(*arguments: str, when: Callable[[], object]) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, and send it an interrupt as soon as `when` is true."""
     command = [sys.executable, "-m", "memorygraph", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 60
@@ -72,7 +72,7 @@ def stop(*arguments: str, when: Callable[[], object], number: int = signal.SIGIN
             assert process.poll() is None, process.communicate()
             assert time.monotonic() < until
             time.sleep(0.01)
-        interrupt(process, number)
+        interrupt(process)
         stdout, stderr = process.communicate(timeout=60)
     assert "Traceback" not in stderr, stderr
     assert "Aborted" not in stderr
@@ -129,16 +129,25 @@ def test_load_stopped_by_ctrl_c_says_what_was_stored_and_how_to_go_on(
 
 @pytest.mark.alone
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_evaluate_that_is_stopped_leaves_nothing_behind_and_says_so(graph: MemoryGraph, number: int) -> None:
+def test_evaluate_that_is_stopped_leaves_nothing_behind_and_says_so(
+    graph: MemoryGraph, environment: str, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     def stored() -> set[str]:
         return {space.name for space in graph.namespaces() if space.name.startswith("evaluate-")}
 
-    folder = Path(__file__).parents[1] / "memory" / "conversations"
-    graph.evaluate(folder)  # so that the queries have their plans: a second signal is sent after ten seconds
+    made = []
+
+    def stop(_bar: output.Bar, _questions: int) -> None:  # when the first question is answered
+        made.append(stored() - before)
+        os.kill(os.getpid(), number)
+
+    monkeypatch.setattr(output.Bar, "advance", stop)
     before = stored()
-    stopped = stop("evaluate", str(folder), when=lambda: stored() - before, number=number)
+    stopped = here("evaluate", str(Path(__file__).parents[1] / "memory" / "conversations"))
     assert (stopped.returncode, stopped.stdout) == (128 + number, "")
     assert "stopped: nothing was printed; run the same command again" in stopped.stderr
+    assert len(made) == 1
+    assert made[0]
     assert stored() == before
 
 
