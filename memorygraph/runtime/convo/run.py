@@ -9,6 +9,7 @@ from typing import Any
 from memorygraph.compiler.identity import program_id
 from memorygraph.errors import ConflictError, MemoryGraphError, ProgramError, ScriptError, Source
 from memorygraph.graph.namespace import Namespace
+from memorygraph.json_text import parse_json
 from memorygraph.languages.convo.syntax import ConvoProgram
 from memorygraph.llm.structured import shorten_json
 from memorygraph.runtime.convo.engine import Engine, ListenerGroup, RunListener, RunOptions
@@ -153,7 +154,7 @@ def require_run_of(source: Source, run: StoredConvoRun) -> None:
 
 def require_input_of(given: Any, run: StoredConvoRun) -> None:
     """Refuse an input other than that with which a run began."""
-    if given is not None and json.loads(json.dumps(given)) != run.input:
+    if given is not None and parse_json(json.dumps(given)) != run.input:
         began = "without an input" if run.input is None else f"with another input, {shorten_json(run.input)}"
         message = f"the run `{run.id}` began {began}; go on with it without an input, or begin a new run with this one"
         raise ConflictError(message)
