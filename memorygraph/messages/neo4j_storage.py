@@ -35,7 +35,7 @@ MAX_ROWS_PER_QUERY = 5000
 # More messages do not fit into one transaction. They are then stored ahead of the change, where no version leads to
 # them; the change itself stays one transaction.
 MAX_ROWS_PER_CHANGE = 20_000
-MAX_VERSIONS_COMPARED = 8
+MAX_VERSIONS_COMPARED = 8  # with a list that says again what was said on another path
 MAX_CONVERSATIONS = (1 << 31) - 1  # all of them
 NOT_INDEXED: dict[str, Any] = {"said": None, "said_parts": None, "passages": None, "speaker": None, "terms": []}
 

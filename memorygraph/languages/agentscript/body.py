@@ -394,13 +394,8 @@ class BodyChecks:
 
 def _find_generate(expression: syntax.Expression) -> syntax.Generate | None:
     """The first call of a model in an expression."""
-    waiting: list[syntax.AgentScriptSyntax] = [expression]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, syntax.Generate):
-            return node
-        waiting += reversed(node.parts())
-    return None
+    parts = syntax.walk_agentscript(expression)
+    return next((part for part in parts if isinstance(part, syntax.Generate)), None)
 
 
 def _known_values(expression: syntax.Expression, scope: Scope) -> list[syntax.Expression]:

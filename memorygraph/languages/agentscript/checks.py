@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import get_args
 
 from memorygraph.budget import SUFFIXES
@@ -31,15 +32,13 @@ def find_warnings(program: syntax.AgentScriptProgram) -> list[Problem]:
 
     The suffix of a budget is left out elsewhere, too (specs/agentscript.md, section 1): `2k` is 2 without a warning.
     """
-    waiting: list[syntax.AgentScriptSyntax] = [*program.statements] if not program.problems else []
     findings: list[Finding] = []
-    while waiting:
-        node = waiting.pop()
+    statements = program.statements if not program.problems else ()
+    for node in chain.from_iterable(map(syntax.walk_agentscript, statements)):
         if isinstance(node, syntax.NumberLiteral) and (suffix := node.text.lstrip("0123456789.")) not in SUFFIXES:
             read = f"`{node.text}` is read as {node.value}, without the `{suffix}` after its first digits"
             message = f"{read}; write all digits of a number, and anything else as a text in quotes"
             findings.append(Finding(message, "dropped-suffix", node.span))
-        waiting += node.parts()
     return [*locate_problems(sorted(findings, key=lambda finding: finding.span), program.source)]
 
 

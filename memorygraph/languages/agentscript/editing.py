@@ -89,7 +89,7 @@ class NameSearch:
                 "parameter",
                 fixed=function.main,
             )
-        for part in walk_agentscript(function.body):
+        for part in syntax.walk_agentscript(function.body):
             place = name_that_is_set(part)
             if place is not None and place[0] not in local:
                 local.add(place[0])
@@ -107,7 +107,7 @@ class NameSearch:
     ) -> Iterator[Occurrence]:
         """The names that a piece of syntax refers to."""
         functions = {function.name for function in agent.functions}
-        for part in walk_agentscript(node):
+        for part in syntax.walk_agentscript(node):
             if isinstance(part, syntax.For):
                 yield Occurrence(part.item, "name", find_word(self.text, part.item, for_item_span(part)), scope)
             elif isinstance(part, syntax.Name):
@@ -118,15 +118,6 @@ class NameSearch:
                 if other is not None and any(function.name == part.name for function in other.functions):
                     place = Span(part.span.end - len(part.name), part.span.end)
                     yield Occurrence(part.name, "name", place, other.span.start)
-
-
-def walk_agentscript(node: syntax.AgentScriptSyntax) -> Iterator[syntax.AgentScriptSyntax]:
-    """A piece of syntax and everything in it, in the order of the text."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        waiting += reversed(part.parts())
 
 
 def for_item_span(node: syntax.For) -> Span:

@@ -5,6 +5,7 @@ The classes are what the rules of grammar.tx read, apart from what reads them, s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -24,6 +25,15 @@ class AgentScriptSyntax(SyntaxNode):
             elif type(value) is tuple:  # its items; a span is another kind of tuple
                 found += value
         return found
+
+
+def walk_agentscript(node: AgentScriptSyntax) -> Iterator[AgentScriptSyntax]:
+    """A piece of syntax and everything in it, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        waiting += reversed(part.parts())
 
 
 class Import(AgentScriptSyntax):
