@@ -165,7 +165,6 @@ class Engine:
     resume: Iterable[ConvoStep] = ()
     summary: bool = False
     limits: RunLimits | None = None
-    file: str | None = None
     mock: bool = False
     run_id: str | None = None  # under which it is stored
     conversation: str | None = None
