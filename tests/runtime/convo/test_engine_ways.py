@@ -357,20 +357,6 @@ def test_a_run_that_goes_on_asks_what_it_would_have_asked(
         assert sent(model) == [*asked[: len(first)], *asked[len(first) + 1 :]]
 
 
-def test_a_run_that_an_earlier_version_kept_goes_on() -> None:
-    source = (
-        "> define\nAnswer = map(score: int)\n@to b\n> node a\n> user\nOne\n> node b\n@json Answer\n> user\nTwo\n"
-        "> nodeEnd\n> user\nx\n> goto a"
-    )
-    with scripted(["one", DOWN, '{"score": 1}']):
-        kept = [step.as_dict() for step in execute_convo_graph(source).steps]
-        for data in kept:
-            data.pop("start", None)
-            data.pop("types", None)
-        result = execute_convo_graph(source, resume=[ConvoStep.from_dict(data) for data in kept])
-    assert (result.error, result.value) == (None, {"score": 1})
-
-
 def test_the_branches_of_a_fork_go_on_too() -> None:
     source = "@fork\n@to a\n@to b\n> node s\n> node a\n> user\nA\n> node b\n> user\nB\n> nodeEnd\n> user\nx\n> goto s"
     replies = {"A": "a", "B": "b"}
