@@ -65,15 +65,11 @@ def as_data(result: ConvoGraphResult) -> dict[str, Any]:
     return data
 
 
-def by_function(_replies: list[Any]) -> ConvoGraphResult:
-    return execute_convo_graph(HELLO)
-
-
-def by_controller(_replies: list[Any]) -> ConvoGraphResult:
+def by_controller() -> ConvoGraphResult:
     return ConvoGraphController(HELLO).run()
 
 
-def by_steps(_replies: list[Any]) -> ConvoGraphResult:
+def by_steps() -> ConvoGraphResult:
     controller = ConvoGraphController(HELLO)
     for _ in controller.steps():
         pass
@@ -81,7 +77,7 @@ def by_steps(_replies: list[Any]) -> ConvoGraphResult:
     return controller.result
 
 
-def by_conversation(_replies: list[Any]) -> ConvoGraphResult:
+def by_conversation() -> ConvoGraphResult:
     conversation = Conversation(HELLO, summary=False)
     while True:
         try:
@@ -101,9 +97,9 @@ WAYS = [by_controller, by_steps, by_conversation]
 @pytest.mark.parametrize("replies", [REPLIES, ['{"value": "other"}', "no"], [Failure(400)], ["nonsense"], REPLIES[:3]])
 def test_all_ways_give_the_same(way: Any, replies: list[Any]) -> None:
     with scripted(replies) as model:
-        expected, asked = as_data(by_function(replies)), sent(model)
+        expected, asked = as_data(execute_convo_graph(HELLO)), sent(model)
     with scripted(replies) as model:
-        assert as_data(way(replies)) == expected
+        assert as_data(way()) == expected
         assert sent(model) == asked
 
 
