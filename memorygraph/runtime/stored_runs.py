@@ -62,8 +62,8 @@ def describe_run(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_value(stored: Any, is_json: bool | None) -> Any:  # noqa: FBT001 - it is a stored property
-    """A value as the run had it."""
-    if not is_json:
+    """A value as the run had it. Earlier releases did not say whether a text is JSON: objects and lists were."""
+    if not isinstance(stored, str) or is_json is False or (is_json is None and stored[:1] not in {"{", "["}):
         return stored
     try:
         return parse_stored_json(stored)
