@@ -9,6 +9,7 @@ from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.names import CONFIGS, KEYWORDS, KINDS, Binding, Known, Scope, capability
 from memorygraph.languages.engine.findings import Finding, suggestion
+from memorygraph.languages.engine.syntax import SyntaxNode, parts_in, walk
 from memorygraph.sentences import count_of
 
 OPTIONS = ("input", "limit", "attempts", "debug")
@@ -194,7 +195,7 @@ class BodyChecks:
         else:
             self._value(target.value, scope)
 
-    def _value(self, value: syntax.AgentScriptSyntax, scope: Scope) -> None:
+    def _value(self, value: SyntaxNode, scope: Scope) -> None:
         """Check an expression that is evaluated here."""
         match value:
             case syntax.Name():
@@ -205,9 +206,9 @@ class BodyChecks:
             case syntax.Generate():
                 self._generate(value, scope)
             case _:
-                self._values(value.parts(), scope)
+                self._values(parts_in(value), scope)
 
-    def _values(self, values: Iterable[syntax.AgentScriptSyntax], scope: Scope) -> None:
+    def _values(self, values: Iterable[SyntaxNode], scope: Scope) -> None:
         for value in values:
             self._value(value, scope)
 
@@ -394,8 +395,7 @@ class BodyChecks:
 
 def _find_generate(expression: syntax.Expression) -> syntax.Generate | None:
     """The first call of a model in an expression."""
-    parts = syntax.walk_agentscript(expression)
-    return next((part for part in parts if isinstance(part, syntax.Generate)), None)
+    return next((part for part in walk(expression) if isinstance(part, syntax.Generate)), None)
 
 
 def _known_values(expression: syntax.Expression, scope: Scope) -> list[syntax.Expression]:
