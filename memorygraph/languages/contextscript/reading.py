@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple, TextIO
 
 from memorygraph.collection import without_collection
@@ -77,42 +77,39 @@ class Unreadable(NamedTuple):
     last: bool
 
 
-class RawStatementReader:
-    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed."""
+def read_raw_statements(
+    text: str, position: int = 0, *, complete: bool = True, fast: bool = True
+) -> Iterator[RawStatement | Unreadable]:
+    """The statements from a position on, and what cannot be read.
 
-    def __init__(self, *, fast: bool = True) -> None:
-        self._fast = fast
-
-    def read(self, text: str, position: int = 0, *, complete: bool = True) -> Iterator[RawStatement | Unreadable]:
-        """The statements from a position on, and what cannot be read.
-
-        Of a text that is not `complete`, it reads as far as what may still follow makes no difference.
-        """
-        match, rules, fast = FAST_PATH.regex.match, FAST_PATH.rules, self._fast
-        while True:
-            found = match(text, position) if fast else None
-            if found is not None and found.end() - found.start(1) <= MAX_CODE:
-                rule, first = rules[found.lastindex or 0]
-                groups = found.groups()
-                names = groups[first - 1 : found.lastindex : 2]
-                tokens = groups[first : found.lastindex : 2]
-                position = found.end()
-                yield RawStatement(rule, Span(found.start(1), position), names, tokens, found.span, first)
-                continue
-            start = MACHINE.layout_end(text, position)
-            if start == len(text):
-                return
-            result = read_statement(text, start)
-            if isinstance(result, RawStatement):
-                position = result.span.end
-                yield result
-                continue
-            if not complete and len(text) - start <= MAX_CHARACTERS:
-                return
+    Of a text that is not `complete`, it reads as far as what may still follow makes no difference. `fast=False` leaves
+    out the fast path, which only changes the speed.
+    """
+    match, rules = FAST_PATH.regex.match, FAST_PATH.rules
+    while True:
+        found = match(text, position) if fast else None
+        if found is not None and found.end() - found.start(1) <= MAX_CODE:
+            rule, first = rules[found.lastindex or 0]
+            groups = found.groups()
+            names = groups[first - 1 : found.lastindex : 2]
+            tokens = groups[first : found.lastindex : 2]
+            position = found.end()
+            yield RawStatement(rule, Span(found.start(1), position), names, tokens, found.span, first)
+            continue
+        start = MACHINE.layout_end(text, position)
+        if start == len(text):
+            return
+        result = read_statement(text, start)
+        if isinstance(result, RawStatement):
+            position = result.span.end
             yield result
-            if result.last:
-                return
-            position = result.skipped.end
+            continue
+        if not complete and len(text) - start <= MAX_CHARACTERS:
+            return
+        yield result
+        if result.last:
+            return
+        position = result.skipped.end
 
 
 def read_statement(text: str, start: int) -> RawStatement | Unreadable:
@@ -187,10 +184,10 @@ class Part:
 
 
 class Parser:
-    """Parses scripts in one dialect. `fast` is that of `RawStatementReader`."""
+    """Parses scripts in one dialect. `fast` is that of `read_raw_statements`."""
 
     def __init__(self, *, strict: bool = False, fast: bool = True) -> None:
-        self.reader = RawStatementReader(fast=fast)
+        self.read = partial(read_raw_statements, fast=fast)
         self._builder = Builder(strict=strict)
 
     def parse(self, text: str, file: str | None = None) -> ContextScriptProgram:
@@ -199,7 +196,7 @@ class Parser:
         part = Part(0)
         unread: set[str] = set()
         with without_collection():
-            for item in self.reader.read(text):
+            for item in self.read(text):
                 self.take(item, text, part, unread)
                 if len(part.findings) > MAX_PROBLEMS:
                     break
@@ -227,8 +224,8 @@ class Parser:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
         rest = "the text from here on was not read"
         problems = locate_problems(part.findings, source, MAX_PROBLEMS - reported, rest)
-        end, read = dropped + part.end, self.reader.read
-        return ContextScriptProgram(source, tuple(part.statements), problems, frozenset(unread), end, read)
+        statements, end = tuple(part.statements), dropped + part.end
+        return ContextScriptProgram(source, statements, problems, frozenset(unread), end, self.read)
 
 
 @cache
@@ -323,7 +320,7 @@ class Batches:
         """Read statements until the batch is full; return whether nothing more can be read."""
         buffer, parser, start = self._buffer, self._parser, part.end
         while True:
-            for item in parser.reader.read(buffer.text, part.end, complete=buffer.ended):
+            for item in parser.read(buffer.text, part.end, complete=buffer.ended):
                 parser.take(item, buffer.text, part, self._unread)
                 if isinstance(item, Unreadable) and item.last:
                     return True
