@@ -61,11 +61,9 @@ def templates_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def nested(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    labelled = st.builds(syntax.Argument, values, names | texts, st.booleans(), st.just(()), descriptions)
-    others = st.builds(
-        syntax.Argument, values | pipes, st.none(), st.just(False), st.just(()) | paths, descriptions, marks
-    )
-    items = st.builds(syntax.Argument, values, st.none(), st.just(False), st.just(()), descriptions)
+    labelled = st.builds(syntax.Argument, values, st.just(()), descriptions, names | texts, st.booleans())
+    others = st.builds(syntax.Argument, values | pipes, st.just(()) | paths, descriptions, tags=marks)
+    items = st.builds(syntax.Argument, values, st.just(()), descriptions)
     prompt_heads = st.sampled_from(["", "+ boolean", "* x=json:Todo[] /m"])
     return st.one_of(
         st.builds(syntax.Call, paths, tuples(labelled | others), st.just(()) | paths),
@@ -92,7 +90,7 @@ roles = st.sampled_from(["user", "assistant", "node", "goto", "to", "exit", "nod
 )
 code_roles = st.sampled_from(["do", "define", "result", "to!", "exit!"]) | names.map(lambda name: f"{name}!")
 parameters = st.builds(syntax.Parameter, names, st.booleans(), st.none() | values, descriptions)
-labelled = st.builds(syntax.Argument, values, names | texts)
+labelled = st.builds(syntax.Argument, values, label=names | texts)
 function_names = st.none() | st.sampled_from(["local", "extern", "agent"])
 messages: st.SearchStrategy[Any] = st.one_of(
     st.builds(syntax.TextMessage, roles, heads, templates_of(values), tuples(tags, 2)),

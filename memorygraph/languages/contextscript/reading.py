@@ -228,10 +228,7 @@ class Parser:
         return ContextScriptProgram(source, statements, problems, frozenset(unread), end, self.read)
 
 
-@cache
-def parser_for(*, strict: bool) -> Parser:
-    """The parser of a dialect."""
-    return Parser(strict=strict)
+parser_for = cache(Parser)
 
 
 def read_contextscript(text: str, file: str | None = None, *, strict: bool = False) -> ContextScriptProgram:

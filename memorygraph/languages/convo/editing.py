@@ -67,7 +67,7 @@ def find_set(message: syntax.Message) -> Iterator[tuple[str, bool]]:
     """The variables that a message sets, and whether each is one of the conversation."""
     outside = not isinstance(message, syntax.FunctionMessage)
     for part in walk(message):
-        if isinstance(part, syntax.Statement | syntax.Argument) and part.path:
+        if isinstance(part, syntax.Statement) and part.path:
             yield part.path[0], outside or any(tag.name == "shared" for tag in part.tags)
 
 
@@ -123,7 +123,7 @@ def name_part(part: SyntaxNode, text: str) -> Iterator[Occurrence]:
     match part:
         case syntax.Parameter(name=name):
             yield Occurrence(name, "variable", find_word(text, name, part.span), kind="parameter", fixed=True)
-        case syntax.Statement(path=path) | syntax.Argument(path=path) if path:
+        case syntax.Statement(path=path) if path:
             place = find_word(text, path[0], Span(start, part.value.span.start))
             yield Occurrence(path[0], "variable", place, kind="variable", fixed=True)
         case syntax.Reference(path=path) if path:

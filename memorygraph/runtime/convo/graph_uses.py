@@ -156,7 +156,7 @@ class UseReader:
                 if assigned:
                     self.write(assigned, part.span, None)
             case _:
-                if isinstance(part, syntax.Statement | syntax.Argument) and part.path:
+                if isinstance(part, syntax.Statement) and part.path:
                     self.write(part.path[0], part.span, part.value if len(part.path) == 1 else None)
                 self.all(parts_in(part))
 
