@@ -136,15 +136,6 @@ def bodies(draw: st.DrawFn, depth: int = 1) -> list[Item]:
 logs = st.builds(lambda opening, body: (opening, *body), openings, bodies())
 
 
-def mutated(text: str, draw: random.Random) -> str:
-    """A text with some characters lost, swapped or replaced."""
-    changed = list(text)
-    for _ in range(draw.randint(1, 3)):
-        at = draw.randrange(len(changed) + 1)
-        changed[at : at + draw.randint(0, 2)] = [draw.choice(["", *'"({}[]=\nx .?&@_!/*>,:5'])]
-    return "".join(changed)
-
-
 def chunks(text: str, draw: random.Random) -> list[str]:
     """A text in pieces of any length."""
     longest = draw.choice([1, 3, 10, 1000])
