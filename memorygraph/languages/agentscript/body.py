@@ -153,7 +153,7 @@ class BodyChecks:
             self._add("invalid-model", value.span, message)
 
     def _used(self, use: syntax.Use, scope: Scope) -> None:
-        inner = _find_generate(use.value)
+        inner = next((part for part in walk(use.value) if isinstance(part, syntax.Generate)), None)
         if inner is not None:
             message = "a model cannot be called in a `use`; call it before: answer = generate(…), then: use answer"
             self._add("use-generate", Span(inner.span.start, inner.span.start + len("generate")), message)
@@ -391,11 +391,6 @@ class BodyChecks:
             if one.item is not None and one.type in TYPES and one.type != "list":
                 message = f"only a list has a type in brackets: {one.name} list[{one.item}]"
                 self._add("unknown-shape-type", one.span, message)
-
-
-def _find_generate(expression: syntax.Expression) -> syntax.Generate | None:
-    """The first call of a model in an expression."""
-    return next((part for part in walk(expression) if isinstance(part, syntax.Generate)), None)
 
 
 def _known_values(expression: syntax.Expression, scope: Scope) -> list[syntax.Expression]:

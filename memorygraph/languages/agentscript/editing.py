@@ -170,7 +170,7 @@ def format_text(program: syntax.AgentScriptProgram) -> str | None:
 def indent_lines(text: str) -> str:
     """A text with its lines indented; those that begin within a text in quotes stay as they are."""
     masked = _QUOTED.sub(lambda found: re.sub(r"[^\n]", "x", found[0]), text)
-    inside = {span.start() + at for span in _QUOTED.finditer(text) for at in line_breaks(span[0])}
+    inside = {span.start() + end.start() for span in _QUOTED.finditer(text) for end in re.finditer("\n", span[0])}
     opened: list[int] = []  # of each open bracket, the number of its line
     written = []
     start = 0
@@ -184,11 +184,6 @@ def indent_lines(text: str) -> str:
         written.append(indented if end in inside else indented.rstrip(" \t\r"))
         start = end + 1
     return "\n".join(written)
-
-
-def line_breaks(text: str) -> Iterator[int]:
-    """Where lines end in a text."""
-    return (found.start() for found in re.finditer("\n", text))
 
 
 def track_brackets(code: str, number: int, opened: list[int]) -> None:

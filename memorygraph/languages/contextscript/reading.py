@@ -218,14 +218,11 @@ class Parser:
         words = (token.strip('"') for token in item.tokens)
         unread.update(word for word in words if _ID.fullmatch(word))
 
-    def program(
-        self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0
-    ) -> ContextScriptProgram:
+    def program(self, part: Part, source: Source, unread: set[str], reported: int = 0) -> ContextScriptProgram:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
         rest = "the text from here on was not read"
         problems = locate_problems(part.findings, source, MAX_PROBLEMS - reported, rest)
-        statements, end = tuple(part.statements), dropped + part.end
-        return ContextScriptProgram(source, statements, problems, frozenset(unread), end, self.read)
+        return ContextScriptProgram(source, tuple(part.statements), problems, frozenset(unread), self.read)
 
 
 parser_for = cache(Parser)
@@ -246,11 +243,9 @@ class StreamBuffer:
         self._stream = stream
         self.text = ""
         self.first_line = 1
-        self.dropped = 0
         self.ended = False
         self.grow()
-        if self.text.startswith("\ufeff"):
-            self.cut(1)
+        self.text = self.text.removeprefix("\ufeff")
 
     def grow(self) -> None:
         """Read on, at least as much as is held: so rereading an unfinished statement takes linear time in all."""
@@ -264,16 +259,14 @@ class StreamBuffer:
         if position - line > MAX_LINE_CHARACTERS:
             line = position
         self.first_line += self.text.count("\n", 0, line)
-        self.cut(line)
+        self.text = self.text[line:]
         return position - line
 
     def shorten_layout(self, position: int) -> None:
         """Keep only the beginning of blanks or a comment that go on beyond the buffer."""
         if len(self.text) - position > MAX_LINE_CHARACTERS:
             last_line = self.text[position:].rpartition("\r")[2]  # a comment ends there, too
-            kept = self.text[:position] + last_line.lstrip()[:1]
-            self.dropped += len(self.text) - len(kept)
-            self.text = kept
+            self.text = self.text[:position] + last_line.lstrip()[:1]
 
     def through_line(self, position: int) -> str:
         """The text through the end of a position's line."""
@@ -281,11 +274,6 @@ class StreamBuffer:
             self.grow()
         end = self.text.find("\n", position, position + MAX_LINE_CHARACTERS)
         return self.text[: end if end >= 0 else position + MAX_LINE_CHARACTERS]
-
-    def cut(self, length: int) -> None:
-        """Drop characters from the front."""
-        self.text = self.text[length:]
-        self.dropped += length
 
 
 class Batches:
@@ -309,7 +297,7 @@ class Batches:
                 done = self.fill(part)
             if first or part.statements or part.findings:
                 source = Source(buffer.through_line(part.end), self._file, buffer.first_line)
-                yield self._parser.program(part, source, self._unread, buffer.dropped, self._findings)
+                yield self._parser.program(part, source, self._unread, self._findings)
                 self._findings += len(part.findings)
             position, first = part.end, False
 

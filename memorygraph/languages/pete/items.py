@@ -86,7 +86,10 @@ def find_too_deep(item: syntax.PeteSyntax, text: str) -> int | None:
             place = find_deep_bracket(text, part.span) if isinstance(part, syntax.Value) else None
             if place is not None:
                 return place
-    return find_deep_abstraction(item) if text.count("that", start, end) > MAX_NESTING else None
+    if text.count("that", start, end) <= MAX_NESTING:
+        return None
+    levels = walk_levels([item], syntax.Abstraction)
+    return next((part.span.start for part, depth in levels if depth > MAX_NESTING), None)
 
 
 def find_deep_bracket(text: str, span: Span) -> int | None:
@@ -97,12 +100,6 @@ def find_deep_bracket(text: str, span: Span) -> int | None:
         if depth > MAX_NESTING:
             return found.start()
     return None
-
-
-def find_deep_abstraction(item: syntax.PeteSyntax) -> int | None:
-    """Where `that` nests too deep."""
-    levels = walk_levels([item], syntax.Abstraction)
-    return next((part.span.start for part, depth in levels if depth > MAX_NESTING), None)
 
 
 def separate_conjunctions(fields: Fields, first: str) -> tuple[tuple[syntax.Predication, ...], tuple[str, ...]]:
