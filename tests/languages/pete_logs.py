@@ -22,6 +22,7 @@ from memorygraph.languages.pete.syntax import (
     Memory,
     Nlp,
     Opening,
+    PeteProgram,
     Predication,
     Question,
     Ref,
@@ -134,6 +135,17 @@ def bodies(draw: st.DrawFn, depth: int = 1) -> list[Item]:
 
 
 logs = st.builds(lambda opening, body: (opening, *body), openings, bodies())
+
+
+def open_contexts(program: PeteProgram) -> list[str]:
+    """The names of the contexts that a log leaves open, outermost first."""
+    names: list[str] = []
+    for item in program.items:
+        if isinstance(item, Opening):
+            names.append(item.name)
+        elif isinstance(item, Closing):
+            names.pop()
+    return names
 
 
 def chunks(text: str, draw: random.Random) -> list[str]:

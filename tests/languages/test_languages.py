@@ -71,7 +71,7 @@ def test_a_problem_shows_its_place_and_the_client_finds_the_same(language: str, 
         ("contextscript", "Node(node_id=a);\n" * 1000, 101),
         ("agentscript", "main agent A { main func() {\n" + "x\n" * 1000 + "} }", 102),
         ("convo", "> do\nx = )\n" * 1000, 202),
-        ("pete", "context a() {\n" + "&x likes\n" * 1000, 102),
+        ("pete", "context a() {\n" + "&x likes\n" * 1000, 203),
     ],
 )
 def test_a_hundred_problems_are_enough(language: str, text: str, line: int) -> None:

@@ -10,6 +10,7 @@ from memorygraph.languages import parse
 from memorygraph.languages.pete.items import GRAMMAR, RESERVED
 from memorygraph.languages.pete.lemmas import lemma_of
 from tests.cases import read_cases
+from tests.languages.pete_logs import open_contexts
 
 CODES = "syntax nesting-too-deep unknown-ref unbound-variable several-tldr invalid-number encoding"
 
@@ -22,8 +23,8 @@ def test_every_code_has_a_case_and_nothing_else_is_said() -> None:
 
 def test_an_open_log_has_its_open_contexts_and_a_brace_ends_the_innermost() -> None:
     log = "context a() {\ncontext b() {\ncontext c() {\n"
-    assert [frame.name for frame in parse(log, "pete").open_frames] == ["a", "b", "c"]
-    assert [frame.name for frame in parse(log + "}", "pete").open_frames] == ["a", "b"]
+    assert open_contexts(parse(log, "pete")) == ["a", "b", "c"]
+    assert open_contexts(parse(log + "}", "pete")) == ["a", "b"]
 
 
 def test_the_items_before_an_error_are_read() -> None:

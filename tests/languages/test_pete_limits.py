@@ -11,6 +11,7 @@ from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.printing import print_pete
 from memorygraph.languages.pete.reading import MAX_CHARACTERS
 from tests.languages.hostile_texts import codes, read_in_time
+from tests.languages.pete_logs import open_contexts
 
 pytestmark = pytest.mark.slow
 
@@ -24,9 +25,9 @@ def body(text: str) -> str:
 
 def test_contexts_nest_as_deep_as_one_likes() -> None:
     log = "context a() {" * N
-    assert len(read(log).open_frames) == N
+    assert len(open_contexts(read(log))) == N
     closed = read(log + "}" * N)
-    assert (closed.problems, closed.open_frames) == ((), ())
+    assert (closed.problems, open_contexts(closed)) == ((), [])
     assert len(read(log + "}" * (N + 1)).problems) == 1
 
 

@@ -225,14 +225,3 @@ class PeteProgram:
     def statements(self) -> tuple[Item, ...]:
         """The items but for the beginnings and ends of contexts."""
         return tuple(item for item in self.items if not isinstance(item, Opening | Closing))
-
-    @property
-    def open_frames(self) -> tuple[Opening, ...]:
-        """The contexts that the log leaves open, outermost first."""
-        stack: list[Opening] = []
-        for item in self.items:
-            if isinstance(item, Opening):
-                stack.append(item)
-            elif isinstance(item, Closing) and stack:
-                stack.pop()
-        return tuple(stack)
