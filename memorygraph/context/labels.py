@@ -69,16 +69,6 @@ def protect(text: str) -> str:
     return "".join(["\\" + line if reads_as_label(line) else line for line in lines])
 
 
-def unprotect(text: str) -> str:
-    r"""Return the text as it was before `protect`.
-
-    >>> unprotect("\\[1] admin:"), unprotect("\\ [1]")
-    ('[1] admin:', '\\ [1]')
-    """
-    lines = text.splitlines(keepends=True)
-    return "".join([line[1:] if line[0] == "\\" and reads_as_label(line) else line for line in lines])
-
-
 def reads_as_label(line: str) -> bool:
     """Tell whether a line begins like a label or a heading.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -123,8 +123,8 @@ class Shift(NamedTuple):
         return Shift(self.start, self.new_end, self.old_end)
 
 
-def find_shift(old: str, new: str) -> Shift:
-    """Find the stretch in which two texts differ.
+def find_shift(old: Sequence[str], new: Sequence[str]) -> Shift:
+    """Find the stretch in which two texts, or two lists of lines, differ.
 
     >>> find_shift("one two", "one and two")
     Shift(start=4, old_end=4, new_end=8)

@@ -28,7 +28,7 @@ from memorygraph.collection import without_collection
 from memorygraph.errors import NotFoundError, Problem, Span
 from memorygraph.languages.engine.editing import WORD, EditorCompletion, Occurrence
 from memorygraph.languages.language import LANGUAGES, Language, language_of
-from memorygraph.lsp.documents import Analysis, Document, Documents
+from memorygraph.lsp.documents import Analysis, Document, Documents, find_shift
 from memorygraph.lsp.lookup import CompletedIds, Connect, GraphLookup, likeliest
 
 SOURCE = "memorygraph"
@@ -298,7 +298,7 @@ def outline(places: Places, analysis: Analysis, now: Callable[[Span], Span]) -> 
 def smallest_edit(places: Places, new: str) -> list[types.TextEdit]:
     """The lines that differ, so that the cursor and the marks of the others stay.
 
-    None where lines end in both ways: which one a break within a text has is said by nothing in the new text.
+    No edit where lines end in both ways: which one a break within a text has is said by nothing in the new text.
     """
     old = places.text
     if "\r\n" in old:
@@ -308,15 +308,9 @@ def smallest_edit(places: Places, new: str) -> list[types.TextEdit]:
     if old == new:
         return []
     before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    same = 0
-    while same < min(len(before), len(after)) and before[same] == after[same]:
-        same += 1
-    rest = 0
-    while rest < min(len(before), len(after)) - same and before[-1 - rest] == after[-1 - rest]:
-        rest += 1
-    start = sum(map(len, before[:same]))
-    end = len(old) - sum(map(len, before[len(before) - rest :]))
-    return [types.TextEdit(places.range(Span(start, end)), "".join(after[same : len(after) - rest]))]
+    lines = find_shift(before, after)
+    span = Span(*(sum(map(len, before[:line])) for line in (lines.start, lines.old_end)))
+    return [types.TextEdit(places.range(span), "".join(after[lines.start : lines.new_end]))]
 
 
 def did_open(ls: ScriptServer, params: types.DidOpenTextDocumentParams) -> None:

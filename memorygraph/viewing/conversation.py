@@ -69,7 +69,8 @@ class ConversationPage:
         """The page."""
         first = self.columns[0]
         shared = tuple(self.rows(first.entries[: self.common], 0))
-        columns = [(column, tuple(self.column_rows(column))) for column in self.columns] if self.parted else []
+        parted = self.columns if len(self.columns) > 1 else []  # the versions that stand side by side
+        columns = [(column, tuple(self.column_rows(column))) for column in parted]
         return render_page(
             "conversation.html",
             name=self._history.name,
@@ -81,11 +82,6 @@ class ConversationPage:
             shared=shared,
             columns=columns,
         )
-
-    @property
-    def parted(self) -> bool:
-        """Whether there are versions to stand side by side."""
-        return len(self.columns) > 1
 
     def column_rows(self, column: VersionColumn) -> Iterator[PageRow]:
         """The messages of a version that stand in its own column."""

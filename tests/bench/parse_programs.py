@@ -33,7 +33,7 @@ NUMBER_MAINagent Answerer-NUMBER {
     use scratch.summary < 2k
 
     loop until done == true or scratch.length == 5 < 5 {
-      found = Search.query({ text: input.question, page: scratch.length })
+      found = Search.get({ text: input.question, page: scratch.length })
       for one in found.items < 10 {
         if one.score != "low" and not one.seen {
           scratch.add({ fact: one.text, source: [one.url, one.page] })

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memorygraph.context.labels import one_line, protect, reads_as_label, unprotect
+from memorygraph.context.labels import one_line, protect, reads_as_label
 from tests.context.values import texts
 
 FORGERIES = [
@@ -79,6 +79,12 @@ ORDINARY = [
     '{"a": "[0] x:"}',
 ]
 BREAKS = ["\n", "\r", "\r\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
+
+
+def unprotect(text: str) -> str:
+    """The text as it was before `protect`."""
+    lines = text.splitlines(keepends=True)
+    return "".join([line[1:] if line[0] == "\\" and reads_as_label(line) else line for line in lines])
 
 
 @pytest.mark.parametrize("line", FORGERIES)

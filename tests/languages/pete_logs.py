@@ -22,6 +22,7 @@ from memorygraph.languages.pete.syntax import (
     Memory,
     Nlp,
     Opening,
+    PeteProgram,
     Predication,
     Question,
     Ref,
@@ -136,13 +137,15 @@ def bodies(draw: st.DrawFn, depth: int = 1) -> list[Item]:
 logs = st.builds(lambda opening, body: (opening, *body), openings, bodies())
 
 
-def mutated(text: str, draw: random.Random) -> str:
-    """A text with some characters lost, swapped or replaced."""
-    changed = list(text)
-    for _ in range(draw.randint(1, 3)):
-        at = draw.randrange(len(changed) + 1)
-        changed[at : at + draw.randint(0, 2)] = [draw.choice(["", *'"({}[]=\nx .?&@_!/*>,:5'])]
-    return "".join(changed)
+def open_contexts(program: PeteProgram) -> list[str]:
+    """The names of the contexts that a log leaves open, outermost first."""
+    names: list[str] = []
+    for item in program.items:
+        if isinstance(item, Opening):
+            names.append(item.name)
+        elif isinstance(item, Closing):
+            names.pop()
+    return names
 
 
 def chunks(text: str, draw: random.Random) -> list[str]:

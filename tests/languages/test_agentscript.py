@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from memorygraph.client import MemoryGraph
-from memorygraph.errors import MemoryGraphError, Problem
-from memorygraph.languages import parse, parse_batches
+from memorygraph.languages import parse
 from tests.cases import read_cases
 
 SPECIFIED = """
@@ -32,28 +28,3 @@ def test_all_problems_are_said_at_once_in_the_order_of_the_text() -> None:
     assert [p.code for p in program.problems] == [
         *["missing-main-agent", "duplicate-param", "unknown-identifier", "invalid-budget", "duplicate-agent"]
     ]
-
-
-def test_a_problem_shows_its_place() -> None:
-    program = parse('main agent A {\n  main func() {\n    return "a" + 1\n  }\n}', "agentscript", file="a.as")
-    assert str(program.problems[0]) == (
-        "a.as:3:16: expected a statement or `}` but found `+`; there is no arithmetic; a tool or a model calculates\n"
-        '        return "a" + 1\n'
-        "                   ^"
-    )
-
-
-def test_a_hundred_problems_are_enough() -> None:
-    body = "x\n" * 1000
-    program = parse(f"main agent A {{ main func() {{\n{body}}} }}", "agentscript")
-    assert len(program.problems) == 101
-    assert program.problems[-1].code == "too-many-problems"
-
-
-def test_the_client_checks_and_does_not_store() -> None:
-    source = "main agent A { main func() { return x } }"
-    problems = MemoryGraph.check(source, "agentscript", file="a.as")
-    assert [type(problem) for problem in problems] == [Problem]
-    assert problems == MemoryGraph.check(parse(source, "agentscript", file="a.as"))
-    with pytest.raises(MemoryGraphError, match="not in batches"):
-        parse_batches(iter([]), "agentscript", size=1)  # type: ignore[arg-type]

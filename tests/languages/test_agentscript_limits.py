@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import pytest
 
-from memorygraph.languages import parse
-from memorygraph.languages.agentscript.syntax import Agent, AgentScriptProgram, Block, Function
+from tests.languages.hostile_texts import codes, read_in_time
 
 pytestmark = pytest.mark.slow
 
 N = 50_000
+read = partial(read_in_time, language="agentscript")
 
 
 def body(text: str) -> str:
     return f'import tool T from "env://"\nmain agent A {{ main func(input) {{\n{text}\n}} }}'
-
-
-def read(text: str) -> AgentScriptProgram:
-    """Parse within a time of the processor that only what is not linear would take, however busy the machine is."""
-    start = time.process_time()
-    program = parse(text, "agentscript")
-    assert time.process_time() - start < 30
-    return program
 
 
 @pytest.mark.parametrize(
@@ -41,12 +33,12 @@ def read(text: str) -> AgentScriptProgram:
     ids=lambda text: text[:12],
 )
 def test_what_nests_too_deep_is_said(text: str) -> None:
-    assert [problem.code for problem in read(body(text)).problems] == ["nesting-too-deep"]
+    assert codes(read(body(text))) == ["nesting-too-deep"]
 
 
 @pytest.mark.parametrize("opening", ["[", "[1 ", "f(", "f(1 ", "{ a: ", "{ a: 1 b: ", "input[", "[ not ", "[ 1 + "])
 def test_brackets_that_are_never_closed_are_read_in_time(opening: str) -> None:
-    assert [problem.code for problem in read(body("x = " + opening * 40)).problems] == ["syntax"]
+    assert codes(read(body("x = " + opening * 40))) == ["syntax"]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +51,7 @@ def test_garbage(garbage: str) -> None:
 
 
 def test_a_program_that_is_too_large_is_not_read() -> None:
-    assert [problem.code for problem in read("x" * 10**7).problems] == ["program-too-large"]
+    assert codes(read("x" * 10**7)) == ["program-too-large"]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +90,4 @@ def test_a_program_of_a_thousand_lines_is_read() -> None:
     lines = "".join(f"  x{i} = [{i}, {{ a: input.b[{i}] }}]\n  use x{i}.length < {i + 1}k\n" for i in range(500))
     program = read(body(lines))
     assert program.problems == ()
-    agent = program.statements[1]
-    assert isinstance(agent, Agent)
-    assert isinstance(agent.functions[0], Function)
-    assert isinstance(agent.functions[0].body, Block)
-    assert len(agent.functions[0].body.statements) == 1000
+    assert len(program.statements[1].functions[0].body.statements) == 1000

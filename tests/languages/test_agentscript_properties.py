@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from hypothesis import strategies as st
 from memorygraph.languages import parse
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
+from memorygraph.languages.engine.syntax import parts_in, walk
 from tests.examples import examples
 from tests.languages.agentscript_text import print_agentscript
+from tests.languages.hostile_texts import are_located, mutated
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
 KEYWORDS = "import main agent func use loop until repeat for in return if else and or not generate from true false none"
@@ -138,19 +141,13 @@ def test_a_label_escapes_what_breaks_lines_or_encodings() -> None:
 @given(programs)
 def test_every_span_holds_what_was_read_there(program: tuple[syntax.Import | syntax.Agent, ...]) -> None:
     parsed = parse(print_agentscript(program), "agentscript")
-    waiting: list[Any] = [*parsed.statements]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, syntax.AgentScriptSyntax):
-            text = parsed.source.text[slice(*one.span)]
-            assert text == text.strip()
-            for part in vars(one).values():
-                for inner in part if isinstance(part, tuple) else [part]:
-                    if isinstance(inner, syntax.AgentScriptSyntax):
-                        assert one.span.start <= inner.span.start <= inner.span.end <= one.span.end
-                        waiting.append(inner)
-            if isinstance(one, (syntax.TextLiteral, syntax.NumberLiteral, syntax.Name)):
-                assert print_expression(one)[:1] in {text[:1], '"'}
+    for one in chain.from_iterable(map(walk, parsed.statements)):
+        text = parsed.source.text[slice(*one.span)]
+        assert text == text.strip()
+        for inner in parts_in(one):
+            assert one.span.start <= inner.span.start <= inner.span.end <= one.span.end
+        if isinstance(one, (syntax.TextLiteral, syntax.NumberLiteral, syntax.Name)):
+            assert print_expression(one)[:1] in {text[:1], '"'}
 
 
 fragments = st.sampled_from(
@@ -164,27 +161,11 @@ fragments = st.sampled_from(
 garbage = st.lists(fragments | st.text(max_size=3), max_size=40).map(" ".join)
 
 
-def mutated(text: str, draw: random.Random) -> str:
-    """A text with some characters lost, swapped or replaced."""
-    characters = list(text)
-    for _ in range(draw.randint(1, 3)):
-        at = draw.randrange(len(characters) + 1)
-        characters[at : at + draw.randint(0, 2)] = [
-            draw.choice(["", '"', "(", "{", "}", "=", "\n", "x", " ", ".", "["])
-        ]
-    return "".join(characters)
+PIECES = ["", *'"({}=\nx .[']
 
 
 def is_located(text: str) -> None:
-    program = parse(text, "agentscript")
-    lines = text.removeprefix("\ufeff").split("\n")
-    places = [(problem.line, problem.column) for problem in program.problems]
-    assert places == sorted(places)
-    for problem in program.problems:
-        assert 1 <= problem.line <= len(lines)
-        assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
-        assert problem.message
-        assert str(problem)
+    are_located(parse(text, "agentscript").problems, text)
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -197,7 +178,7 @@ def test_garbage_has_located_problems(text: str) -> None:
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(program=programs, draw=st.randoms(use_true_random=False))
 def test_mutations_have_located_problems(program: tuple[Any, ...], draw: random.Random) -> None:
-    is_located(mutated(print_agentscript(program), draw))
+    is_located(mutated(print_agentscript(program), draw, PIECES))
 
 
 @settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -205,7 +186,7 @@ def test_mutations_have_located_problems(program: tuple[Any, ...], draw: random.
 def test_textx_reads_the_same(program: tuple[Any, ...], draw: random.Random) -> None:
     text = print_agentscript(program)
     assert textx_stops_at("agentscript", text) is None
-    text = mutated(text, draw)
+    text = mutated(text, draw, PIECES)
     assert machine_stops_at("agentscript", text) == textx_stops_at("agentscript", text)
 
 

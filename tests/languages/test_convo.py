@@ -6,9 +6,7 @@ import re
 
 import pytest
 
-from memorygraph.client import MemoryGraph
-from memorygraph.errors import MemoryGraphError, Problem, Source
-from memorygraph.languages import parse, parse_batches
+from memorygraph.languages import parse
 from memorygraph.languages.convo.checks import check_conversation
 from memorygraph.languages.convo.printing import print_convo, print_message
 from memorygraph.languages.convo.syntax import CodeMessage, FunctionMessage, Template, TextMessage
@@ -62,21 +60,6 @@ def test_the_product_reviews_are_read_without_a_problem() -> None:
     assert print_message(result) in blocks()[-2]
 
 
-def test_a_problem_shows_its_place() -> None:
-    program = parse("@exit = eq(output +)\n> node a", "convo", file="a.convo")
-    assert str(program.problems[0]) == (
-        "a.convo:1:19: expected an argument or `)` but found `+`; there are no operators; write add(a b)\n"
-        "    @exit = eq(output +)\n"
-        "                      ^"
-    )
-
-
-def test_a_hundred_problems_are_enough() -> None:
-    program = parse("> do\nx = )\n" * 1000, "convo")
-    assert len(program.problems) == 101
-    assert program.problems[-1].code == "too-many-problems"
-
-
 def test_names_of_builtins_are_passed_in() -> None:
     program = parse("> eq(a b)\n> f(a)", "convo")
     found = check_conversation(program.conversation.messages, program.source, builtins={"eq"})
@@ -87,11 +70,3 @@ def test_what_cannot_be_written_is_refused() -> None:
     for head in ("a\nb", "f(a)", " a"):
         with pytest.raises(ValueError, match="no message has the head"):
             print_message(TextMessage("goto", head, Template()))
-
-
-def test_the_client_checks_and_does_not_store() -> None:
-    problems = MemoryGraph.check("> node a\n> node a", "convo", file="a.convo")
-    assert [type(problem) for problem in problems] == [Problem]
-    assert parse("> user", "convo").source.text == Source("> user").text
-    with pytest.raises(MemoryGraphError, match="not in batches"):
-        parse_batches(iter([]), "convo", size=1)  # type: ignore[arg-type]

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 import pytest
 
-from memorygraph.languages import parse
-from memorygraph.languages.convo.syntax import ConvoProgram
+from tests.languages.hostile_texts import codes, read_in_time
 
 pytestmark = pytest.mark.slow
 
 N = 50_000
 LONG = 2**17
-
-
-def read(text: str) -> ConvoProgram:
-    """Parse within a time of the processor that only what is not linear would take, however busy the machine is."""
-    start = time.process_time()
-    program = parse(text, "convo")
-    assert time.process_time() - start < 15
-    return program
+read = partial(read_in_time, language="convo", seconds=15)
 
 
 @pytest.mark.parametrize(
@@ -33,13 +25,13 @@ def read(text: str) -> ConvoProgram:
     ids=lambda text: text[:14],
 )
 def test_what_nests_too_deep_is_said(text: str) -> None:
-    assert [problem.code for problem in read(text).problems] == ["nesting-too-deep"]
+    assert codes(read(text)) == ["nesting-too-deep"]
 
 
 @pytest.mark.parametrize("start", ["> do\n", "@json = ", "> user\n{{", "> f(a: ", "> call f("])
 @pytest.mark.parametrize("opening", ["f(", "f(1 ", "# a\n f(", "[", "[1 ", "{ a: ", "{ a: 1 b: ", 'f("a" b = '])
 def test_brackets_that_are_never_closed_are_read_in_time(start: str, opening: str) -> None:
-    assert [problem.code for problem in read(start + opening * 40 + "\n> user").problems] == ["syntax"]
+    assert codes(read(start + opening * 40 + "\n> user")) == ["syntax"]
 
 
 @pytest.mark.parametrize("start", ["", "> user\n", "> do\n", "@to a = ", "> f("])
@@ -75,11 +67,11 @@ def test_garbage_is_read_in_time(start: str, garbage: str) -> None:
 
 
 def test_a_half_character_is_said() -> None:
-    assert [problem.code for problem in read("> user\n\ud800").problems] == ["encoding"]
+    assert codes(read("> user\n\ud800")) == ["encoding"]
 
 
 def test_a_file_that_is_too_large_is_not_read() -> None:
-    assert [problem.code for problem in read("x" * 10**7).problems] == ["program-too-large"]
+    assert codes(read("x" * 10**7)) == ["program-too-large"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from memorygraph.languages import parse
 from memorygraph.languages.convo import reading, syntax
 from memorygraph.languages.convo.printing import print_content, print_convo, print_convo_value, print_message
+from memorygraph.languages.engine.syntax import parts_in
 from tests.examples import examples
+from tests.languages.hostile_texts import are_located, mutated
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
 CONSTANTS = ["true", "false", "null", "undefined"]
@@ -61,11 +63,9 @@ def templates_of(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def nested(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    labelled = st.builds(syntax.Argument, values, names | texts, st.booleans(), st.just(()), descriptions)
-    others = st.builds(
-        syntax.Argument, values | pipes, st.none(), st.just(False), st.just(()) | paths, descriptions, marks
-    )
-    items = st.builds(syntax.Argument, values, st.none(), st.just(False), st.just(()), descriptions)
+    labelled = st.builds(syntax.Argument, values, st.just(()), descriptions, names | texts, st.booleans())
+    others = st.builds(syntax.Argument, values | pipes, st.just(()) | paths, descriptions, tags=marks)
+    items = st.builds(syntax.Argument, values, st.just(()), descriptions)
     prompt_heads = st.sampled_from(["", "+ boolean", "* x=json:Todo[] /m"])
     return st.one_of(
         st.builds(syntax.Call, paths, tuples(labelled | others), st.just(()) | paths),
@@ -92,7 +92,7 @@ roles = st.sampled_from(["user", "assistant", "node", "goto", "to", "exit", "nod
 )
 code_roles = st.sampled_from(["do", "define", "result", "to!", "exit!"]) | names.map(lambda name: f"{name}!")
 parameters = st.builds(syntax.Parameter, names, st.booleans(), st.none() | values, descriptions)
-labelled = st.builds(syntax.Argument, values, names | texts)
+labelled = st.builds(syntax.Argument, values, label=names | texts)
 function_names = st.none() | st.sampled_from(["local", "extern", "agent"])
 messages: st.SearchStrategy[Any] = st.one_of(
     st.builds(syntax.TextMessage, roles, heads, templates_of(values), tuples(tags, 2)),
@@ -168,9 +168,7 @@ def test_every_span_holds_what_was_read_there(conversation: tuple[syntax.Message
             assert text[one.span.start] == "@"
         if isinstance(one, (syntax.TextMessage, syntax.CodeMessage, syntax.FunctionMessage)):
             assert text[one.span.start] == ">"
-        for part in vars(one).values():
-            inner = part if type(part) is tuple else (part,)
-            waiting += [(each, one.span) for each in inner if isinstance(each, syntax.ConvoSyntax)]
+        waiting += [(inner, one.span) for inner in parts_in(one)]
 
 
 fragments = st.sampled_from(
@@ -200,25 +198,11 @@ fragments = st.sampled_from(
 garbage = st.lists(fragments | st.text(max_size=3), max_size=30).map("".join)
 
 
-def mutated(text: str, draw: random.Random) -> str:
-    """A text with some characters lost, swapped or replaced."""
-    changed = list(text)
-    for _ in range(draw.randint(1, 3)):
-        at = draw.randrange(len(changed) + 1)
-        changed[at : at + draw.randint(0, 2)] = [draw.choice(["", *"\"(){}=\nx >@#'", "{{", "}}", "---"])]
-    return "".join(changed)
+PIECES = ["", *"\"(){}=\nx >@#'", "{{", "}}", "---"]
 
 
 def is_located(text: str) -> None:
-    program = parse(text, "convo")
-    source_lines = text.removeprefix("\ufeff").split("\n")
-    places = [(problem.line, problem.column) for problem in program.problems]
-    assert places == sorted(places)
-    for problem in program.problems:
-        assert 1 <= problem.line <= len(source_lines)
-        assert 1 <= problem.column <= len(source_lines[problem.line - 1]) + 1
-        assert problem.message
-        assert str(problem)
+    are_located(parse(text, "convo").problems, text)
 
 
 @settings(slow, max_examples=examples(400))
@@ -232,7 +216,7 @@ def test_garbage_has_located_problems(text: str) -> None:
 @slow
 @given(conversation=conversations, draw=st.randoms(use_true_random=False))
 def test_mutations_have_located_problems(conversation: tuple[Any, ...], draw: random.Random) -> None:
-    is_located(mutated(print_convo(conversation), draw))
+    is_located(mutated(print_convo(conversation), draw, PIECES))
 
 
 @slow
@@ -240,7 +224,7 @@ def test_mutations_have_located_problems(conversation: tuple[Any, ...], draw: ra
 def test_textx_reads_the_same(conversation: tuple[Any, ...], draw: random.Random) -> None:
     text = print_convo(conversation)
     assert textx_stops_at("convo", text) is None
-    text = mutated(text, draw)
+    text = mutated(text, draw, PIECES)
     assert machine_stops_at("convo", text) == textx_stops_at("convo", text)
 
 

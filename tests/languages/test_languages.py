@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from pydantic import ValidationError
 
-from memorygraph.errors import NotFoundError
-from memorygraph.languages import language_of, parse
+from memorygraph.client import MemoryGraph
+from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.languages import language_of, parse, parse_batches
 from memorygraph.languages.contextscript import (
     Deletion,
     EdgeDeclaration,
@@ -26,6 +28,56 @@ def test_a_language_is_found_by_name_or_extension() -> None:
         language_of("b.txt")
     with pytest.raises(NotFoundError, match="`cobol`; known: contextscript"):
         parse("", "cobol")
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "shown"),
+    [
+        (
+            "agentscript",
+            'main agent A {\n  main func() {\n    return "a" + 1\n  }\n}',
+            "a.x:3:16: expected a statement or `}` but found `+`; "
+            "there is no arithmetic; a tool or a model calculates\n"
+            '        return "a" + 1\n'
+            "                   ^",
+        ),
+        (
+            "convo",
+            "@exit = eq(output +)\n> node a",
+            "a.x:1:19: expected an argument or `)` but found `+`; there are no operators; write add(a b)\n"
+            "    @exit = eq(output +)\n"
+            "                      ^",
+        ),
+        (
+            "pete",
+            "context main(&a) {\n  &a eats &a\n}",
+            "a.x:2:12: expected `.`, `?` or `if` but found `}`; a fact ends with a full stop, a question with `?`\n"
+            "      &a eats &a\n"
+            "               ^",
+        ),
+    ],
+)
+def test_a_problem_shows_its_place_and_the_client_finds_the_same(language: str, text: str, shown: str) -> None:
+    program = parse(text, language, file="a.x")
+    assert str(program.problems[0]) == shown
+    assert MemoryGraph.check(text, language, file="a.x") == MemoryGraph.check(program) == list(program.problems)
+    with pytest.raises(MemoryGraphError, match="not in batches"):
+        parse_batches(io.StringIO(text), language, size=1)
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "line"),
+    [
+        ("contextscript", "Node(node_id=a);\n" * 1000, 101),
+        ("agentscript", "main agent A { main func() {\n" + "x\n" * 1000 + "} }", 102),
+        ("convo", "> do\nx = )\n" * 1000, 202),
+        ("pete", "context a() {\n" + "&x likes\n" * 1000, 203),
+    ],
+)
+def test_a_hundred_problems_are_enough(language: str, text: str, line: int) -> None:
+    problems = parse(text, language).problems
+    assert len(problems) == 101
+    assert (problems[-1].code, problems[-1].line) == ("too-many-problems", line)
 
 
 def test_statements_are_equal_wherever_they_stand() -> None:

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import io
-import time
 import tracemalloc
+from functools import partial
 
 import pytest
 
-from memorygraph.languages import ContextScriptProgram, parse, parse_batches
+from memorygraph.languages import parse_batches
+from tests.languages.hostile_texts import codes, read_in_time
 
 pytestmark = pytest.mark.slow
 
 MILLION = 10**6
+read = partial(read_in_time, language="contextscript")
 NODE = 'Node(node_id="a", name="A", data="'
-
-
-def read(text: str, seconds: float = 30.0) -> ContextScriptProgram:
-    """Parse within a time of the processor that only what is not linear would take, however busy the machine is."""
-    start = time.process_time()
-    program = parse(text)
-    assert time.process_time() - start < seconds
-    return program
-
-
-def codes(program: ContextScriptProgram) -> list[str]:
-    return [problem.code for problem in program.problems]
 
 
 @pytest.mark.parametrize("filling", ["x", '\\"', "(", "\n", "é", "# ", "Node("])
@@ -80,13 +70,6 @@ def test_a_statement_with_too_many_arguments() -> None:
     assert codes(read('Node(node_id="a"' + ', name="A"' * MILLION + ");")) == ["too-large"]
     program = read('Node(node_id="a"' + ', nome="A"' * 3000 + ");")
     assert set(codes(program)) == {"unknown-argument", "too-many-problems"}
-
-
-def test_a_hundred_problems_are_enough() -> None:
-    program = read("Node(node_id=a);\n" * 1000)
-    assert len(program.problems) == 101
-    assert program.problems[-1].code == "too-many-problems"
-    assert program.problems[-1].line == 101
 
 
 def test_a_long_number_is_no_problem() -> None:

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from memorygraph.client import MemoryGraph
-from memorygraph.errors import MemoryGraphError
-from memorygraph.languages import parse, parse_batches
+from memorygraph.languages import parse
 from memorygraph.languages.pete.items import GRAMMAR, RESERVED
 from memorygraph.languages.pete.lemmas import lemma_of
 from tests.cases import read_cases
+from tests.languages.pete_logs import open_contexts
 
 CODES = "syntax nesting-too-deep unknown-ref unbound-variable several-tldr invalid-number encoding"
 
@@ -22,31 +21,16 @@ def test_every_code_has_a_case_and_nothing_else_is_said() -> None:
     assert {p.code for program in programs for p in (*program.problems, *program.warnings)} == {*CODES.split()}
 
 
-def test_a_problem_shows_its_place() -> None:
-    program = parse("context main(&a) {\n  &a eats &a\n}", "pete", file="a.pete")
-    assert str(program.problems[0]) == (
-        "a.pete:2:12: expected `.`, `?` or `if` but found `}`; a fact ends with a full stop, a question with `?`\n"
-        "      &a eats &a\n"
-        "               ^"
-    )
-
-
 def test_an_open_log_has_its_open_contexts_and_a_brace_ends_the_innermost() -> None:
     log = "context a() {\ncontext b() {\ncontext c() {\n"
-    assert [frame.name for frame in parse(log, "pete").open_frames] == ["a", "b", "c"]
-    assert [frame.name for frame in parse(log + "}", "pete").open_frames] == ["a", "b"]
+    assert open_contexts(parse(log, "pete")) == ["a", "b", "c"]
+    assert open_contexts(parse(log + "}", "pete")) == ["a", "b"]
 
 
 def test_the_items_before_an_error_are_read() -> None:
     program = parse("context a() {\nset {}\n&a eats\nset []", "pete")
     assert len(program.items) == 2
     assert len(program.problems) == 1
-
-
-def test_a_hundred_problems_are_enough() -> None:
-    problems = parse("context a() {\n" + "&x likes\n" * 1000, "pete").problems
-    assert len(problems) == 101
-    assert problems[-1].code == "too-many-problems"
 
 
 def test_a_byte_order_mark_may_begin_a_log() -> None:
@@ -78,14 +62,6 @@ def test_a_negated_predication_has_its_lemma(said: str, lemma: str) -> None:
     fact: Any = parse(f"context a(&x) {{ &x {said} &x. }}", "pete").items[1]
     assert fact.predication.negated
     assert fact.predication.lemma == lemma
-
-
-def test_the_client_checks_and_does_not_store() -> None:
-    source = "context main() { &x eats 3. }"
-    problems = MemoryGraph.check(source, "pete", file="a.pete")
-    assert [(problem.file, problem.code) for problem in problems] == [("a.pete", "unknown-ref")]
-    with pytest.raises(MemoryGraphError, match="not in batches"):
-        parse_batches(iter([]), "pete", size=1)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("token", ["Identifier", "Handle", "Unknown", "Faculty"])

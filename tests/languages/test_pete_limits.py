@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 
-from memorygraph.languages import parse
 from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.printing import print_pete
 from memorygraph.languages.pete.reading import MAX_CHARACTERS
-from memorygraph.languages.pete.syntax import PeteProgram
+from tests.languages.hostile_texts import codes, read_in_time
+from tests.languages.pete_logs import open_contexts
 
 pytestmark = pytest.mark.slow
 
 N = 100_000
-
-
-def read(text: str) -> PeteProgram:
-    """Parse within a time of the processor that only what is not linear would take, however busy the machine is."""
-    start = time.process_time()
-    program = parse(text, "pete")
-    assert time.process_time() - start < 30
-    return program
+read = partial(read_in_time, language="pete")
 
 
 def body(text: str) -> str:
@@ -31,9 +25,9 @@ def body(text: str) -> str:
 
 def test_contexts_nest_as_deep_as_one_likes() -> None:
     log = "context a() {" * N
-    assert len(read(log).open_frames) == N
+    assert len(open_contexts(read(log))) == N
     closed = read(log + "}" * N)
-    assert (closed.problems, closed.open_frames) == ((), ())
+    assert (closed.problems, open_contexts(closed)) == ((), [])
     assert len(read(log + "}" * (N + 1)).problems) == 1
 
 
@@ -56,14 +50,14 @@ def test_every_deep_context_is_checked() -> None:
     ids=lambda text: text[:12],
 )
 def test_what_nests_too_deep_is_said(text: str) -> None:
-    assert [problem.code for problem in read(body(text)).problems] in (["nesting-too-deep"], ["syntax"])
+    assert codes(read(body(text))) in (["nesting-too-deep"], ["syntax"])
 
 
 @pytest.mark.parametrize("depth", [99, 100, 101])
 @pytest.mark.parametrize(("opening", "middle", "closing"), [("[", "", "]"), ("that &a knows ", "&b", "")])
 def test_the_limit_of_nesting_is_exact(opening: str, middle: str, closing: str, depth: int) -> None:
-    problems = read(body(f"&a knows {opening * depth}{middle}{closing * depth}.")).problems
-    assert [problem.code for problem in problems] == ["nesting-too-deep"] * (depth > 100)
+    program = read(body(f"&a knows {opening * depth}{middle}{closing * depth}."))
+    assert codes(program) == ["nesting-too-deep"] * (depth > 100)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +69,7 @@ def test_garbage(garbage: str) -> None:
 
 
 def test_a_log_that_is_too_large_is_not_read() -> None:
-    assert [problem.code for problem in read("x" * (MAX_CHARACTERS + 1)).problems] == ["program-too-large"]
+    assert codes(read("x" * (MAX_CHARACTERS + 1))) == ["program-too-large"]
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import chain
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memorygraph.errors import Problem, Source, Span
+from memorygraph.errors import Source, Span
 from memorygraph.languages import parse
+from memorygraph.languages.engine.syntax import parts_in, walk
 from memorygraph.languages.pete.continuation import ContinuationReader
 from memorygraph.languages.pete.printing import print_item, print_pete
 from memorygraph.languages.pete.reading import read_items
-from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, PeteProgram, PeteSyntax, Question, Value
+from memorygraph.languages.pete.syntax import Closing, Command, Feedback, Item, PeteProgram, Question, Value
 from tests.examples import examples
-from tests.languages.pete_logs import bodies, chunks, logs, mutated, structures
+from tests.languages.hostile_texts import are_located, mutated
+from tests.languages.pete_logs import bodies, chunks, logs, structures
 from tests.textx_itself import machine_stops_at, textx_stops_at
 
 SLOW = [HealthCheck.too_slow, HealthCheck.filter_too_much]
@@ -31,6 +34,7 @@ fragments = st.sampled_from(
         *["&a eats &b.", "context n(&a) {", "\n}\n", "= memory:42", "set {", '"k": 1', "that &a is 3", "tl;dr /* a */"],
     ]
 )
+PIECES = ["", *'"({}[]=\nx .?&@_!/*>,:5']
 garbage = st.lists(fragments | st.text(max_size=3), max_size=40).map(" ".join)
 
 
@@ -70,17 +74,12 @@ def test_verbatim_stretches_tile_the_text(items: tuple[Item, ...], draw: random.
 @given(logs)
 def test_every_span_holds_what_was_read_there(items: tuple[Item, ...]) -> None:
     text = printed(items)
-    waiting: list[Any] = [*syntax_of(text)]
-    while waiting:
-        one = waiting.pop()
+    for one in chain.from_iterable(map(walk, syntax_of(text))):
         if isinstance(one, Value):
             assert text[slice(*one.span)] == one.text
             json.loads(one.text)
-        for part in vars(one).values():
-            for inner in part if type(part) is tuple else [part]:
-                if isinstance(inner, PeteSyntax):
-                    assert one.span.start <= inner.span.start < inner.span.end <= one.span.end
-                    waiting.append(inner)
+        for inner in parts_in(one):
+            assert one.span.start <= inner.span.start < inner.span.end <= one.span.end
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=SLOW)
@@ -92,31 +91,20 @@ def test_a_value_is_canonical_whatever_blanks_it_had(value: Value) -> None:
     assert command.arguments == value
 
 
-def is_located(problems: tuple[Problem, ...], text: str) -> None:
-    lines = text.removeprefix("\ufeff").split("\n")
-    places = [(problem.line, problem.column) for problem in problems]
-    assert places == sorted(places)
-    for problem in problems:
-        assert 1 <= problem.line <= len(lines)
-        assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
-        assert problem.message
-        assert str(problem)
-
-
 @settings(max_examples=examples(400), deadline=None)
 @given(garbage)
 def test_garbage_has_located_problems(text: str) -> None:
     for log in (text, f"context main(&a, &b) {{ {text} }}"):
         program = parse(log, "pete")
-        is_located(program.problems, log)
-        is_located(program.warnings, log)
+        are_located(program.problems, log)
+        are_located(program.warnings, log)
 
 
 @settings(max_examples=examples(100), deadline=None, suppress_health_check=SLOW)
 @given(items=logs, draw=randoms)
 def test_mutations_have_located_problems(items: tuple[Item, ...], draw: random.Random) -> None:
-    text = mutated(printed(items), draw)
-    is_located(parse(text, "pete").problems, text)
+    text = mutated(printed(items), draw, PIECES)
+    are_located(parse(text, "pete").problems, text)
 
 
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=SLOW)
@@ -124,7 +112,7 @@ def test_mutations_have_located_problems(items: tuple[Item, ...], draw: random.R
 def test_textx_reads_the_same(items: tuple[Item, ...], draw: random.Random) -> None:
     text = printed(items)
     assert textx_stops_at("pete", text) is None
-    both_stop_alike(mutated(text, draw))
+    both_stop_alike(mutated(text, draw, PIECES))
 
 
 def both_stop_alike(text: str) -> None:
@@ -200,7 +188,7 @@ def test_garbage_is_the_same_in_any_pieces(text: str, draw: random.Random) -> No
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=SLOW)
 @given(body=bodies(), draw=randoms)
 def test_mutations_are_the_same_in_any_pieces(body: list[Item], draw: random.Random) -> None:
-    text = mutated("".join(f"{print_item(item)}\n" for item in body), draw)
+    text = mutated("".join(f"{print_item(item)}\n" for item in body), draw, PIECES)
     whole = read([text], 2)
     assert read(chunks(text, draw), 2) == whole
     assert read(list(text), 2) == whole

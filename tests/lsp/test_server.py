@@ -349,18 +349,6 @@ def test_names_are_found_completed_and_renamed_in_contextscript(tmp_path: Path, 
     edit(work)
 
 
-@pytest.mark.parametrize(
-    ("before", "new"), [('from_node="', "adam"), ('from_node="', "no id"), ('verb="', "likes"), ("# Wh", "x")]
-)
-def test_a_rename_that_would_break_the_text_is_refused(tmp_path: Path, before: str, new: str, edit: Edit) -> None:
-    async def work(editor: Editor) -> None:
-        uri = editor.open(tmp_path / "a.ctx", WORLD)
-        with pytest.raises(JsonRpcException):
-            await editor.rename(uri, new, before)
-
-    edit(work)
-
-
 PASSED = "context main(&travis) {\n&fan = /* the fan */\ncontext cool(&fan) {\n&fan is 3.\n}\n&travis likes &cool.\n"
 SHADOWED = """\
 import memory Facts from "neo4j://"
@@ -388,6 +376,8 @@ CALLED = """\
 @pytest.mark.parametrize(
     ("name", "text", "before", "new"),
     [
+        *[("a.ctx", WORLD, 'from_node="', "adam"), ("a.ctx", WORLD, 'from_node="', "no id")],
+        *[("a.ctx", WORLD, 'verb="', "likes"), ("a.ctx", WORLD, "# Wh", "x")],
         ("a.as", PROGRAM, "Helper.answer(ques", "asked"),
         ("a.as", SHADOWED, "func sum", "total"),
         ("a.as", SHADOWED, "return sum", "total"),
@@ -407,7 +397,7 @@ CALLED = """\
         ("a.pete", 'context main() {\n@fan, set {"speed": 2}\n&I likes &fan.\n', "likes &fa", "vent"),
     ],
 )
-def test_a_rename_that_would_mean_something_else_is_refused(
+def test_a_rename_that_would_break_the_text_or_mean_something_else_is_refused(
     tmp_path: Path, name: str, text: str, before: str, new: str, edit: Edit
 ) -> None:
     async def work(editor: Editor) -> None:
@@ -557,27 +547,6 @@ def test_names_are_found_completed_and_renamed_in_pete(tmp_path: Path, edit: Edi
     edit(work)
 
 
-@pytest.mark.parametrize(
-    ("text", "before", "declared"),
-    [
-        (PASSED, "}\n&tra", "handle `travis`, line 1"),
-        (PASSED, "likes &co", "context `cool`, line 3"),
-        (PASSED, "context cool(&fa", "handle `fan`, line 2"),
-        (LOG + "&what is 4.\n", "\n&wh", "variable `what`, line 4"),
-        (LOG + "_a likes _b if _b likes _a.\n", "if _", "variable `b`, line 5"),
-    ],
-)
-def test_what_a_log_passes_closes_or_asks_for_is_declared_there(
-    tmp_path: Path, text: str, before: str, declared: str, edit: Edit
-) -> None:
-    async def work(editor: Editor) -> None:
-        shown = await editor.hover(editor.open(tmp_path / "a.pete", text), before)
-        assert shown is not None
-        assert shown.startswith(declared)
-
-    edit(work)
-
-
 HANDLES = """\
 context a(&x, &fan) {
   context b(&x) {
@@ -604,26 +573,31 @@ context a(&x, &fan) {
 
 
 @pytest.mark.parametrize(
-    ("before", "declared"),
+    ("text", "before", "declared"),
     [
-        ("likes &z", "handle `z`, line 3"),
-        ("knows &z", "handle `z`, line 7"),
-        ("context fan(&fan, &z", "handle `z`, line 7"),
-        ("{\n      &z", "handle `z`, line 7"),
-        (" cools &x", "`x` is declared elsewhere in this file, and not known here"),
-        ("cools &x.\n      &fan", "handle `fan`, line 1"),
-        ("/* of fan */\n      &z", "handle `z`, line 12"),
-        ("}\n    &fan", "context `fan`, line 9"),
-        ("?\n    &w", "variable `w`, line 16"),
-        ("}\n  &w", "`w` is declared elsewhere in this file, and not known here"),
-        ("&w is 8.\n  &fan", "handle `fan`, line 1"),
+        (PASSED, "}\n&tra", "handle `travis`, line 1"),
+        (PASSED, "likes &co", "context `cool`, line 3"),
+        (PASSED, "context cool(&fa", "handle `fan`, line 2"),
+        (LOG + "&what is 4.\n", "\n&wh", "variable `what`, line 4"),
+        (LOG + "_a likes _b if _b likes _a.\n", "if _", "variable `b`, line 5"),
+        (HANDLES, "likes &z", "handle `z`, line 3"),
+        (HANDLES, "knows &z", "handle `z`, line 7"),
+        (HANDLES, "context fan(&fan, &z", "handle `z`, line 7"),
+        (HANDLES, "{\n      &z", "handle `z`, line 7"),
+        (HANDLES, " cools &x", "`x` is declared elsewhere in this file, and not known here"),
+        (HANDLES, "cools &x.\n      &fan", "handle `fan`, line 1"),
+        (HANDLES, "/* of fan */\n      &z", "handle `z`, line 12"),
+        (HANDLES, "}\n    &fan", "context `fan`, line 9"),
+        (HANDLES, "?\n    &w", "variable `w`, line 16"),
+        (HANDLES, "}\n  &w", "`w` is declared elsewhere in this file, and not known here"),
+        (HANDLES, "&w is 8.\n  &fan", "handle `fan`, line 1"),
     ],
 )
 def test_a_handle_is_that_of_the_context_which_makes_it_or_passes_it(
-    tmp_path: Path, before: str, declared: str, edit: Edit
+    tmp_path: Path, text: str, before: str, declared: str, edit: Edit
 ) -> None:
     async def work(editor: Editor) -> None:
-        shown = await editor.hover(editor.open(tmp_path / "a.pete", HANDLES), before)
+        shown = await editor.hover(editor.open(tmp_path / "a.pete", text), before)
         assert shown is not None
         assert shown.startswith(declared)
 

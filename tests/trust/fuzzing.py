@@ -211,7 +211,7 @@ def _continued(pieces: list[str]) -> tuple[list[Any], bool, str]:
 def _textx_reads_the_same_statements(language: str, text: str) -> bool | None:
     """The whole text is read by textX itself: the same statements, or something wrong; which."""
     text = text.removeprefix("\ufeff")
-    ours = list(parser(strict=False, fast=True).reader.read(text))
+    ours = list(parser(strict=False, fast=True).read(text))
     try:
         program = sentences(language).metamodel.model_from_str(text)
     except TextXSyntaxError:

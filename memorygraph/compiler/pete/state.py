@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memorygraph.compiler.pete.goals import Goal
 from memorygraph.errors import Span
+from memorygraph.languages.engine.syntax import walk
 from memorygraph.languages.pete import syntax
 
 _NAMING = syntax.Ref | syntax.Variable | syntax.Memory | syntax.Nlp
@@ -130,4 +131,4 @@ def parts_of(
     item: syntax.Item | syntax.Feedback,
 ) -> Iterator[syntax.Ref | syntax.Variable | syntax.Memory | syntax.Nlp]:
     """All handles, variables, addresses and texts in an item, in their order."""
-    return (part for part in syntax.walk_pete(item) if isinstance(part, _NAMING))
+    return (part for part in walk(item) if isinstance(part, _NAMING))

@@ -9,6 +9,7 @@ from memorygraph.errors import MAX_PROBLEMS, MemoryGraphError, Span
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.names import CONFIGS, KEYWORDS, KINDS, Binding, Known, Scope, capability
 from memorygraph.languages.engine.findings import Finding, suggestion
+from memorygraph.languages.engine.syntax import SyntaxNode, parts_in, walk
 from memorygraph.sentences import count_of
 
 OPTIONS = ("input", "limit", "attempts", "debug")
@@ -152,7 +153,7 @@ class BodyChecks:
             self._add("invalid-model", value.span, message)
 
     def _used(self, use: syntax.Use, scope: Scope) -> None:
-        inner = _find_generate(use.value)
+        inner = next((part for part in walk(use.value) if isinstance(part, syntax.Generate)), None)
         if inner is not None:
             message = "a model cannot be called in a `use`; call it before: answer = generate(…), then: use answer"
             self._add("use-generate", Span(inner.span.start, inner.span.start + len("generate")), message)
@@ -194,7 +195,7 @@ class BodyChecks:
         else:
             self._value(target.value, scope)
 
-    def _value(self, value: syntax.AgentScriptSyntax, scope: Scope) -> None:
+    def _value(self, value: SyntaxNode, scope: Scope) -> None:
         """Check an expression that is evaluated here."""
         match value:
             case syntax.Name():
@@ -205,9 +206,9 @@ class BodyChecks:
             case syntax.Generate():
                 self._generate(value, scope)
             case _:
-                self._values(value.parts(), scope)
+                self._values(parts_in(value), scope)
 
-    def _values(self, values: Iterable[syntax.AgentScriptSyntax], scope: Scope) -> None:
+    def _values(self, values: Iterable[SyntaxNode], scope: Scope) -> None:
         for value in values:
             self._value(value, scope)
 
@@ -390,12 +391,6 @@ class BodyChecks:
             if one.item is not None and one.type in TYPES and one.type != "list":
                 message = f"only a list has a type in brackets: {one.name} list[{one.item}]"
                 self._add("unknown-shape-type", one.span, message)
-
-
-def _find_generate(expression: syntax.Expression) -> syntax.Generate | None:
-    """The first call of a model in an expression."""
-    parts = syntax.walk_agentscript(expression)
-    return next((part for part in parts if isinstance(part, syntax.Generate)), None)
 
 
 def _known_values(expression: syntax.Expression, scope: Scope) -> list[syntax.Expression]:

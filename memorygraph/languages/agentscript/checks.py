@@ -13,6 +13,7 @@ from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.body import BodyChecks
 from memorygraph.languages.agentscript.names import KINDS, Binding, Scope
 from memorygraph.languages.engine.findings import Finding, locate_problems
+from memorygraph.languages.engine.syntax import walk, walk_levels
 
 # These concern only a program that is run itself: one that is imported needs no main agent and function.
 ENTRY_CODES = frozenset({"missing-main-agent", "missing-main-func"})
@@ -34,7 +35,7 @@ def find_warnings(program: syntax.AgentScriptProgram) -> list[Problem]:
     """
     findings: list[Finding] = []
     statements = program.statements if not program.problems else ()
-    for node in chain.from_iterable(map(syntax.walk_agentscript, statements)):
+    for node in chain.from_iterable(map(walk, statements)):
         if isinstance(node, syntax.NumberLiteral) and (suffix := node.text.lstrip("0123456789.")) not in SUFFIXES:
             read = f"`{node.text}` is read as {node.value}, without the `{suffix}` after its first digits"
             message = f"{read}; write all digits of a number, and anything else as a text in quotes"
@@ -71,15 +72,11 @@ def _collect(pieces: Sequence[syntax.AgentScriptSyntax], findings: Iterable[Find
 def _measured(statements: Iterable[syntax.AgentScriptSyntax]) -> tuple[Span | None, list[Finding]]:
     """The first place that is too deep, and the numbers that are too large."""
     numbers: list[Finding] = []
-    waiting = [(one, 0) for one in statements]
-    while waiting:
-        node, depth = waiting.pop()
-        depth += isinstance(node, _LEVELS)
+    for node, depth in walk_levels(statements, _LEVELS):
         if depth > MAX_NESTING:
             return node.span, []
         if isinstance(node, syntax.NumberLiteral) and math.isinf(node.value):
             numbers.append(Finding("this number is too large; one has at most 308 digits", "invalid-number", node.span))
-        waiting += [(part, depth) for part in node.parts()]
     return None, numbers
 
 

@@ -18,6 +18,7 @@ from memorygraph.languages.engine.editing import (
     find_word,
     names_in,
 )
+from memorygraph.languages.engine.syntax import SyntaxNode, walk
 
 _IDENTIFIER = GRAMMAR.token("Identifier")
 _QUOTED = re.compile(r"//[^\r\n]*|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)", re.DOTALL)
@@ -89,7 +90,7 @@ class NameSearch:
                 "parameter",
                 fixed=function.main,
             )
-        for part in syntax.walk_agentscript(function.body):
+        for part in walk(function.body):
             place = name_that_is_set(part)
             if place is not None and place[0] not in local:
                 local.add(place[0])
@@ -98,16 +99,10 @@ class NameSearch:
                 yield Occurrence(name, "name", span, scope, "variable")
         yield from self.find_in(function.body, agent, frozenset(local), scope)
 
-    def find_in(
-        self,
-        node: syntax.AgentScriptSyntax,
-        agent: syntax.Agent,
-        local: frozenset[str],
-        scope: int,
-    ) -> Iterator[Occurrence]:
+    def find_in(self, node: SyntaxNode, agent: syntax.Agent, local: frozenset[str], scope: int) -> Iterator[Occurrence]:
         """The names that a piece of syntax refers to."""
         functions = {function.name for function in agent.functions}
-        for part in syntax.walk_agentscript(node):
+        for part in walk(node):
             if isinstance(part, syntax.For):
                 yield Occurrence(part.item, "name", find_word(self.text, part.item, for_item_span(part)), scope)
             elif isinstance(part, syntax.Name):
@@ -125,7 +120,7 @@ def for_item_span(node: syntax.For) -> Span:
     return Span(node.span.start + len("for"), node.items.span.start)
 
 
-def name_that_is_set(part: syntax.AgentScriptSyntax) -> tuple[str, Span] | None:
+def name_that_is_set(part: SyntaxNode) -> tuple[str, Span] | None:
     """The variable that a statement sets, and where."""
     if isinstance(part, syntax.Assignment) and isinstance(part.target, syntax.Name):
         return part.target.name, part.target.span
@@ -175,7 +170,7 @@ def format_text(program: syntax.AgentScriptProgram) -> str | None:
 def indent_lines(text: str) -> str:
     """A text with its lines indented; those that begin within a text in quotes stay as they are."""
     masked = _QUOTED.sub(lambda found: re.sub(r"[^\n]", "x", found[0]), text)
-    inside = {span.start() + at for span in _QUOTED.finditer(text) for at in line_breaks(span[0])}
+    inside = {span.start() + end.start() for span in _QUOTED.finditer(text) for end in re.finditer("\n", span[0])}
     opened: list[int] = []  # of each open bracket, the number of its line
     written = []
     start = 0
@@ -189,11 +184,6 @@ def indent_lines(text: str) -> str:
         written.append(indented if end in inside else indented.rstrip(" \t\r"))
         start = end + 1
     return "\n".join(written)
-
-
-def line_breaks(text: str) -> Iterator[int]:
-    """Where lines end in a text."""
-    return (found.start() for found in re.finditer("\n", text))
 
 
 def track_brackets(code: str, number: int, opened: list[int]) -> None:

@@ -5,7 +5,6 @@ The classes are what the rules of grammar.tx read, apart from what reads them, s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -15,25 +14,6 @@ from memorygraph.languages.engine.syntax import SyntaxNode
 
 class AgentScriptSyntax(SyntaxNode):
     """A piece of a program and its place in the source."""
-
-    def parts(self) -> list[AgentScriptSyntax]:
-        """The pieces that it consists of, in the order of its fields."""
-        found: list[AgentScriptSyntax] = []
-        for value in vars(self).values():
-            if isinstance(value, AgentScriptSyntax):
-                found.append(value)
-            elif type(value) is tuple:  # its items; a span is another kind of tuple
-                found += value
-        return found
-
-
-def walk_agentscript(node: AgentScriptSyntax) -> Iterator[AgentScriptSyntax]:
-    """A piece of syntax and everything in it, in the order of the text."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        waiting += reversed(part.parts())
 
 
 class Import(AgentScriptSyntax):

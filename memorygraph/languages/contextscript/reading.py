@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple, TextIO
 
 from memorygraph.collection import without_collection
@@ -77,42 +77,39 @@ class Unreadable(NamedTuple):
     last: bool
 
 
-class RawStatementReader:
-    """Reads raw statements; `fast=False` leaves out the fast path, which only changes the speed."""
+def read_raw_statements(
+    text: str, position: int = 0, *, complete: bool = True, fast: bool = True
+) -> Iterator[RawStatement | Unreadable]:
+    """The statements from a position on, and what cannot be read.
 
-    def __init__(self, *, fast: bool = True) -> None:
-        self._fast = fast
-
-    def read(self, text: str, position: int = 0, *, complete: bool = True) -> Iterator[RawStatement | Unreadable]:
-        """The statements from a position on, and what cannot be read.
-
-        Of a text that is not `complete`, it reads as far as what may still follow makes no difference.
-        """
-        match, rules, fast = FAST_PATH.regex.match, FAST_PATH.rules, self._fast
-        while True:
-            found = match(text, position) if fast else None
-            if found is not None and found.end() - found.start(1) <= MAX_CODE:
-                rule, first = rules[found.lastindex or 0]
-                groups = found.groups()
-                names = groups[first - 1 : found.lastindex : 2]
-                tokens = groups[first : found.lastindex : 2]
-                position = found.end()
-                yield RawStatement(rule, Span(found.start(1), position), names, tokens, found.span, first)
-                continue
-            start = MACHINE.layout_end(text, position)
-            if start == len(text):
-                return
-            result = read_statement(text, start)
-            if isinstance(result, RawStatement):
-                position = result.span.end
-                yield result
-                continue
-            if not complete and len(text) - start <= MAX_CHARACTERS:
-                return
+    Of a text that is not `complete`, it reads as far as what may still follow makes no difference. `fast=False` leaves
+    out the fast path, which only changes the speed.
+    """
+    match, rules = FAST_PATH.regex.match, FAST_PATH.rules
+    while True:
+        found = match(text, position) if fast else None
+        if found is not None and found.end() - found.start(1) <= MAX_CODE:
+            rule, first = rules[found.lastindex or 0]
+            groups = found.groups()
+            names = groups[first - 1 : found.lastindex : 2]
+            tokens = groups[first : found.lastindex : 2]
+            position = found.end()
+            yield RawStatement(rule, Span(found.start(1), position), names, tokens, found.span, first)
+            continue
+        start = MACHINE.layout_end(text, position)
+        if start == len(text):
+            return
+        result = read_statement(text, start)
+        if isinstance(result, RawStatement):
+            position = result.span.end
             yield result
-            if result.last:
-                return
-            position = result.skipped.end
+            continue
+        if not complete and len(text) - start <= MAX_CHARACTERS:
+            return
+        yield result
+        if result.last:
+            return
+        position = result.skipped.end
 
 
 def read_statement(text: str, start: int) -> RawStatement | Unreadable:
@@ -187,10 +184,10 @@ class Part:
 
 
 class Parser:
-    """Parses scripts in one dialect. `fast` is that of `RawStatementReader`."""
+    """Parses scripts in one dialect. `fast` is that of `read_raw_statements`."""
 
     def __init__(self, *, strict: bool = False, fast: bool = True) -> None:
-        self.reader = RawStatementReader(fast=fast)
+        self.read = partial(read_raw_statements, fast=fast)
         self._builder = Builder(strict=strict)
 
     def parse(self, text: str, file: str | None = None) -> ContextScriptProgram:
@@ -199,7 +196,7 @@ class Parser:
         part = Part(0)
         unread: set[str] = set()
         with without_collection():
-            for item in self.reader.read(text):
+            for item in self.read(text):
                 self.take(item, text, part, unread)
                 if len(part.findings) > MAX_PROBLEMS:
                     break
@@ -221,20 +218,14 @@ class Parser:
         words = (token.strip('"') for token in item.tokens)
         unread.update(word for word in words if _ID.fullmatch(word))
 
-    def program(
-        self, part: Part, source: Source, unread: set[str], dropped: int = 0, reported: int = 0
-    ) -> ContextScriptProgram:
+    def program(self, part: Part, source: Source, unread: set[str], reported: int = 0) -> ContextScriptProgram:
         """What was read, as a program; `reported` problems of the parts before it are already known."""
         rest = "the text from here on was not read"
         problems = locate_problems(part.findings, source, MAX_PROBLEMS - reported, rest)
-        end, read = dropped + part.end, self.reader.read
-        return ContextScriptProgram(source, tuple(part.statements), problems, frozenset(unread), end, read)
+        return ContextScriptProgram(source, tuple(part.statements), problems, frozenset(unread), self.read)
 
 
-@cache
-def parser_for(*, strict: bool) -> Parser:
-    """The parser of a dialect."""
-    return Parser(strict=strict)
+parser_for = cache(Parser)
 
 
 def read_contextscript(text: str, file: str | None = None, *, strict: bool = False) -> ContextScriptProgram:
@@ -252,11 +243,9 @@ class StreamBuffer:
         self._stream = stream
         self.text = ""
         self.first_line = 1
-        self.dropped = 0
         self.ended = False
         self.grow()
-        if self.text.startswith("\ufeff"):
-            self.cut(1)
+        self.text = self.text.removeprefix("\ufeff")
 
     def grow(self) -> None:
         """Read on, at least as much as is held: so rereading an unfinished statement takes linear time in all."""
@@ -270,16 +259,14 @@ class StreamBuffer:
         if position - line > MAX_LINE_CHARACTERS:
             line = position
         self.first_line += self.text.count("\n", 0, line)
-        self.cut(line)
+        self.text = self.text[line:]
         return position - line
 
     def shorten_layout(self, position: int) -> None:
         """Keep only the beginning of blanks or a comment that go on beyond the buffer."""
         if len(self.text) - position > MAX_LINE_CHARACTERS:
             last_line = self.text[position:].rpartition("\r")[2]  # a comment ends there, too
-            kept = self.text[:position] + last_line.lstrip()[:1]
-            self.dropped += len(self.text) - len(kept)
-            self.text = kept
+            self.text = self.text[:position] + last_line.lstrip()[:1]
 
     def through_line(self, position: int) -> str:
         """The text through the end of a position's line."""
@@ -287,11 +274,6 @@ class StreamBuffer:
             self.grow()
         end = self.text.find("\n", position, position + MAX_LINE_CHARACTERS)
         return self.text[: end if end >= 0 else position + MAX_LINE_CHARACTERS]
-
-    def cut(self, length: int) -> None:
-        """Drop characters from the front."""
-        self.text = self.text[length:]
-        self.dropped += length
 
 
 class Batches:
@@ -315,7 +297,7 @@ class Batches:
                 done = self.fill(part)
             if first or part.statements or part.findings:
                 source = Source(buffer.through_line(part.end), self._file, buffer.first_line)
-                yield self._parser.program(part, source, self._unread, buffer.dropped, self._findings)
+                yield self._parser.program(part, source, self._unread, self._findings)
                 self._findings += len(part.findings)
             position, first = part.end, False
 
@@ -323,7 +305,7 @@ class Batches:
         """Read statements until the batch is full; return whether nothing more can be read."""
         buffer, parser, start = self._buffer, self._parser, part.end
         while True:
-            for item in parser.reader.read(buffer.text, part.end, complete=buffer.ended):
+            for item in parser.read(buffer.text, part.end, complete=buffer.ended):
                 parser.take(item, buffer.text, part, self._unread)
                 if isinstance(item, Unreadable) and item.last:
                     return True

@@ -128,7 +128,7 @@ class ContextScriptProgram:
     """A script, or a part of one: its source, its statements, and what is wrong with it.
 
     The ids in statements with a problem are in `unread`, so that nobody complains about one that may well be declared
-    there. `end_offset` counts the characters of the whole stream up to the end of this part.
+    there.
 
     >>> from memorygraph.languages import parse
     >>> program = parse('Node(node_id="a"); Node(node_id="b.c");')
@@ -142,7 +142,6 @@ class ContextScriptProgram:
     statements: tuple[GraphStatement, ...]
     problems: tuple[Problem, ...] = ()
     unread: frozenset[str] = frozenset()
-    end_offset: int = 0
     # Reads the raw statements of a text, to find the places in a statement again.
     read_raw: Callable[[str], Iterable[Any]] | None = field(default=None, repr=False, compare=False)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import Any
 
 from memorygraph.errors import Source, Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import message_role
 from memorygraph.languages.convo.text import begins_line, first_line
 from memorygraph.languages.engine.findings import Finding, shorten
+from memorygraph.languages.engine.syntax import SyntaxNode, walk_levels
 
 MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside the other
 
@@ -63,16 +63,10 @@ def check_conversation(
     return sorted([*numbers, *checks.findings()], key=lambda finding: finding.span)
 
 
-def _measured(messages: Iterable[syntax.ConvoSyntax], text: str) -> tuple[Span | None, list[Finding]]:
+def _measured(messages: Iterable[SyntaxNode], text: str) -> tuple[Span | None, list[Finding]]:
     """The first place that is too deep; invalid numbers, and braces that close the wrong thing."""
     findings: list[Finding] = []
-    waiting: list[tuple[Any, int]] = [(one, 0) for one in messages]
-    while waiting:
-        node, depth = waiting.pop()
-        if isinstance(node, tuple):
-            waiting += [(one, depth) for one in node if isinstance(one, syntax.ConvoSyntax)]
-            continue
-        depth += isinstance(node, _LEVELS)
+    for node, depth in walk_levels(messages, _LEVELS):
         if depth > MAX_NESTING:
             return node.span, []
         if isinstance(node, syntax.Number) and not math.isfinite(node.value):
@@ -82,9 +76,6 @@ def _measured(messages: Iterable[syntax.ConvoSyntax], text: str) -> tuple[Span |
             place = Span(node.span.end - 3, node.span.end)
             message = "the first two braces of `}}}` close the insertion; write a blank before it ends: `} }}`"
             findings.append(Finding(message, "syntax", place))
-        for part in vars(node).values():
-            if isinstance(part, syntax.ConvoSyntax) or type(part) is tuple:  # a span is another kind of tuple
-                waiting.append((part, depth))
     return None, findings
 
 

@@ -23,6 +23,7 @@ from memorygraph.languages.engine.editing import (
     names_in,
 )
 from memorygraph.languages.engine.patterns import compile_pattern
+from memorygraph.languages.engine.syntax import SyntaxNode, walk
 
 ROUTES = frozenset({"to", "from"})  # roles and tags that name nodes
 CALL_CHOICES = frozenset({"auto", "none", "required"})  # values of `@call` that are no functions
@@ -55,7 +56,7 @@ def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
                 path = (tag.text or "").split()[0]
                 yield Occurrence(path, IMPORT, find_word(text, path, tag.span), fixed=True)
         local = local_names(message, shared)
-        for part in walk_convo(message):
+        for part in walk(message):
             for one in name_part(part, text):
                 # The tags of a function stand before it: what they name is the conversation's.
                 inside = one.space == "variable" and one.name in local and one.span.start > message.span.start
@@ -65,8 +66,8 @@ def find_occurrences(program: syntax.ConvoProgram) -> Iterator[Occurrence]:
 def find_set(message: syntax.Message) -> Iterator[tuple[str, bool]]:
     """The variables that a message sets, and whether each is one of the conversation."""
     outside = not isinstance(message, syntax.FunctionMessage)
-    for part in walk_convo(message):
-        if isinstance(part, syntax.Statement | syntax.Argument) and part.path:
+    for part in walk(message):
+        if isinstance(part, syntax.Statement) and part.path:
             yield part.path[0], outside or any(tag.name == "shared" for tag in part.tags)
 
 
@@ -116,13 +117,13 @@ def name_targets(words: Sequence[str], nodes: Set[str], text: str, span: Span) -
         yield Occurrence(name, "node", place)
 
 
-def name_part(part: syntax.ConvoSyntax, text: str) -> Iterator[Occurrence]:
+def name_part(part: SyntaxNode, text: str) -> Iterator[Occurrence]:
     """The variable or the function that a piece of code names."""
     start = part.span.start
     match part:
         case syntax.Parameter(name=name):
             yield Occurrence(name, "variable", find_word(text, name, part.span), kind="parameter", fixed=True)
-        case syntax.Statement(path=path) | syntax.Argument(path=path) if path:
+        case syntax.Statement(path=path) if path:
             place = find_word(text, path[0], Span(start, part.value.span.start))
             yield Occurrence(path[0], "variable", place, kind="variable", fixed=True)
         case syntax.Reference(path=path) if path:
@@ -134,21 +135,6 @@ def name_part(part: syntax.ConvoSyntax, text: str) -> Iterator[Occurrence]:
                 yield Occurrence(name, "builtin", place, fixed=True)
             else:
                 yield Occurrence(name, "function", place, fixed=len(names) > 1)
-
-
-def walk_convo(node: syntax.ConvoSyntax) -> Iterator[syntax.ConvoSyntax]:
-    """A piece of syntax and everything in it, in the order of its fields."""
-    waiting = [node]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        parts: list[syntax.ConvoSyntax] = []
-        for value in vars(part).values():
-            if isinstance(value, syntax.ConvoSyntax):
-                parts.append(value)
-            elif type(value) is tuple:
-                parts += [one for one in value if isinstance(one, syntax.ConvoSyntax)]
-        waiting += reversed(parts)
 
 
 def accepts_name(name: str, occurrence: Occurrence) -> bool:

@@ -97,7 +97,7 @@ def print_convo_value(value: syntax.Value) -> str:  # noqa: C901, PLR0911 - one 
         case syntax.Text(text):
             return _quoted(text)
         case syntax.Template():
-            return _template(value)
+            return "'" + _between(value.parts, "'") + "'"
         case syntax.Number(number):
             return repr(number)
         case syntax.Constant(name):
@@ -164,11 +164,6 @@ def _insertion(insertion: syntax.Insertion) -> str:
     return f"{{{{{before}{statements}{after}}}}}"
 
 
-def _template(template: syntax.Template) -> str:
-    mark = "'"
-    return f"{mark}{_between(template.parts, mark)}{mark}"
-
-
 def _between(parts: Iterable[str | syntax.Insertion], mark: str) -> str:
     """The parts of a text between two marks, with escapes."""
     return "".join(
@@ -192,11 +187,7 @@ def _quoted(text: str) -> str:
 
 
 def _joined(arguments: Iterable[syntax.Argument]) -> str:
-    return ", ".join(map(_argument, arguments))
-
-
-def _argument(argument: syntax.Argument) -> str:
-    return _with_notes(argument, _prefix(argument) + print_convo_value(argument.value))
+    return ", ".join(map(_statement, arguments))
 
 
 def _label(label: str) -> str:
@@ -207,7 +198,7 @@ def _statement(statement: syntax.Statement) -> str:
     return _with_notes(statement, _prefix(statement) + print_convo_value(statement.value))
 
 
-def _prefix(statement: syntax.Statement | syntax.Argument) -> str:
+def _prefix(statement: syntax.Statement) -> str:
     """What stands before a value: its label, and the path that it is assigned to."""
     label = ""
     if statement.label is not None:
@@ -215,7 +206,7 @@ def _prefix(statement: syntax.Statement | syntax.Argument) -> str:
     return label + (f"{'.'.join(statement.path)}=" if statement.path else "")
 
 
-def _with_notes(item: syntax.Statement | syntax.Argument | syntax.Parameter, written: str) -> str:
+def _with_notes(item: syntax.Statement | syntax.Parameter, written: str) -> str:
     tags = [] if isinstance(item, syntax.Parameter) else [print_tag(tag) for tag in item.tags]
     return (
         "\n".join(["", *_notes(item.description), *tags, written]) if item.description is not None or tags else written
@@ -238,7 +229,7 @@ def _lines(statement: syntax.Statement) -> list[str]:
 
 
 def _function(message: syntax.FunctionMessage) -> str:
-    items = [*map(_parameter, message.parameters), *map(_argument, message.arguments)]
+    items = [*map(_parameter, message.parameters), *map(_statement, message.arguments)]
     modifier = f"{message.modifier} " if message.modifier else ""
     written = f"> {modifier}{message.name}({_block(items)})"
     if message.parameter_type:

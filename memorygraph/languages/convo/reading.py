@@ -219,12 +219,12 @@ class _Builder:
             "CodeTag": self.code_tag,
             "TextTag": self.text_tag,
             "Parameter": self.parameter,
-            "Statement": self.statement,
+            "Statement": partial(self.statement, cls=syntax.Statement),
             "Mark": self.text_tag,
             "PipeSource": lambda fields, _: fields["value"],
             "InlinePrompt": partial(self.prompt, static=False),
             "Embed": partial(self.prompt, static=True),
-            **dict.fromkeys(("Argument", "Entry", "Item"), self.argument),
+            **dict.fromkeys(("Argument", "Entry", "Item"), partial(self.statement, cls=syntax.Argument)),
             "Insertion": self.insertion,
             **dict.fromkeys(
                 ("TextPart", "QuotePart", "PlainPart", "PromptPart", "EmbedPart"),
@@ -303,15 +303,10 @@ class _Builder:
         name = _label(fields["name"]) or ""
         return syntax.Parameter(name, "optional" in fields, fields.get("type"), _described(fields), span=span)
 
-    def statement(self, fields: Fields, span: Span) -> syntax.Statement:
+    def statement(self, fields: Fields, span: Span, *, cls: type[syntax.Statement]) -> syntax.Statement:
         label, path = _label(fields.get("label")), _path(fields.get("path"))
         tags = tuple(fields.get("marks", ()))
-        return syntax.Statement(_piped(fields), path, _described(fields), label, "optional" in fields, tags, span=span)
-
-    def argument(self, fields: Fields, span: Span) -> syntax.Argument:
-        label, path = _label(fields.get("label")), _path(fields.get("path"))
-        tags = tuple(fields.get("marks", ()))
-        return syntax.Argument(_piped(fields), label, "optional" in fields, path, _described(fields), tags, span=span)
+        return cls(_piped(fields), path, _described(fields), label, "optional" in fields, tags, span=span)
 
     def prompt(self, fields: Fields, span: Span, *, static: bool) -> syntax.InlinePrompt:
         opening = fields["start"][0]

@@ -140,15 +140,8 @@ class Call(ConvoSyntax):
     path: tuple[str, ...] = ()
 
 
-class Argument(ConvoSyntax):
+class Argument(Statement):
     """`label: value`, `label?: value`, a value alone, or an assignment, in a call, a body or a list."""
-
-    value: Value
-    label: str | None = None
-    optional: bool = False
-    path: tuple[str, ...] = ()
-    description: str | None = None
-    tags: tuple[Tag, ...] = ()
 
 
 class Map(ConvoSyntax):

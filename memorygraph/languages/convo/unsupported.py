@@ -6,13 +6,14 @@ Source: specs/convo.md, section 6, point 10.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import chain
 
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import message_role
 from memorygraph.languages.convo.text import first_line
 from memorygraph.languages.engine.findings import Finding, shorten, suggestion
 from memorygraph.languages.engine.patterns import compile_pattern
+from memorygraph.languages.engine.syntax import parts_in, walk
 
 CODE = "not-supported"
 
@@ -163,17 +164,13 @@ def is_into_conversation(pipe: syntax.Pipe) -> bool:
 
 def find_in_code(message: syntax.Message) -> Iterator[Finding]:
     """Find modifiers of prompts that have no effect, and pipes into the conversation, which fail."""
-    waiting: list[Any] = [vars(message)[name] for name in ("body", "statements", "content") if name in vars(message)]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, tuple):
-            waiting += one
-        elif isinstance(one, syntax.ConvoSyntax):
-            if isinstance(one, syntax.InlinePrompt):
-                for found in PROMPT_WORDS.finditer(one.head.partition("task:")[0]):
-                    what = f"`{found[0]}` in the head of a prompt is not supported, and has no effect"
-                    yield Finding(what, CODE, one.span)
-            if isinstance(one, syntax.Pipe) and is_into_conversation(one):
-                what = "`convo << …` is not supported: code appends nothing to the conversation, and a run fails here"
+    beside = syntax.Tag | syntax.Parameter | syntax.Argument
+    inside = (part for part in parts_in(message) if not isinstance(part, beside))
+    for one in chain.from_iterable(map(walk, inside)):
+        if isinstance(one, syntax.InlinePrompt):
+            for found in PROMPT_WORDS.finditer(one.head.partition("task:")[0]):
+                what = f"`{found[0]}` in the head of a prompt is not supported, and has no effect"
                 yield Finding(what, CODE, one.span)
-            waiting += [part for name, part in vars(one).items() if name != "span"]
+        if isinstance(one, syntax.Pipe) and is_into_conversation(one):
+            what = "`convo << …` is not supported: code appends nothing to the conversation, and a run fails here"
+            yield Finding(what, CODE, one.span)

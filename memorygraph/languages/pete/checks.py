@@ -17,6 +17,7 @@ from memorygraph.errors import MAX_PROBLEMS, Source, Span
 from memorygraph.json_text import HALF_CHARACTER
 from memorygraph.languages.engine.findings import Finding, suggestion
 from memorygraph.languages.engine.patterns import compile_pattern
+from memorygraph.languages.engine.syntax import SyntaxNode, walk
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.items import MAX_ADDRESS
 
@@ -60,7 +61,7 @@ class _Checks:
         if isinstance(item, syntax.Closing):
             self._bind([self._frames.pop().context.name])
             return
-        parts = [] if isinstance(item, syntax.Leaf) else syntax.walk_pete(item)
+        parts = list(walk(item))
         if self._frames:
             self._check_parts(item, parts)
         if isinstance(item, syntax.Opening):
@@ -85,7 +86,7 @@ class _Checks:
         if self._frames:
             self._frames[-1].known.update(handles)
 
-    def _check_parts(self, item: syntax.Item, parts: Iterable[syntax.PeteSyntax]) -> None:
+    def _check_parts(self, item: syntax.Item, parts: Iterable[SyntaxNode]) -> None:
         """Check the handles that an item uses, its addresses and its values."""
         consequence = ""
         for part in parts:
@@ -156,7 +157,7 @@ def several_tldr(name: str, span: Span, first: Span | None = None) -> Finding:
 def _variables(predications: Iterable[syntax.Predication]) -> dict[str, syntax.Variable]:
     """The variables in predications by their names, each where it stands first."""
     found: dict[str, syntax.Variable] = {}
-    for part in chain.from_iterable(map(syntax.walk_pete, predications)):
+    for part in chain.from_iterable(map(walk, predications)):
         if isinstance(part, syntax.Variable):
             found.setdefault(part.name, part)
     return found

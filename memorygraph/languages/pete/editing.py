@@ -16,6 +16,7 @@ from memorygraph.languages.engine.editing import (
     last_line,
     names_in,
 )
+from memorygraph.languages.engine.syntax import SyntaxNode, walk
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.items import GRAMMAR, WORDS
 from memorygraph.languages.pete.printing import print_pete
@@ -33,7 +34,7 @@ def find_occurrences(program: syntax.PeteProgram) -> Iterator[Occurrence]:
     """
     search = HandleSearch(program)
     for item in program.items:
-        for part in syntax.walk_pete(item):
+        for part in walk(item):
             yield from search.name_part(part, item)
         search.follow(item)
 
@@ -78,7 +79,7 @@ class HandleSearch:
             self.made.append(name)
         return scope if made else passed.get(name, scope)
 
-    def name_part(self, part: syntax.PeteSyntax, item: syntax.Item) -> Iterator[Occurrence]:
+    def name_part(self, part: SyntaxNode, item: syntax.Item) -> Iterator[Occurrence]:
         """The names that a part of an item is, without those of its own parts."""
         match part:
             case syntax.Ref(name=name):

@@ -10,6 +10,7 @@ from memorygraph.errors import Span
 from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped, build_from_fields
 from memorygraph.languages.engine.patterns import compile_pattern
+from memorygraph.languages.engine.syntax import walk, walk_levels
 from memorygraph.languages.pete import syntax
 
 GRAMMAR = read_grammar(Path(__file__).with_name("grammar.tx"), "Item")
@@ -81,11 +82,14 @@ def find_too_deep(item: syntax.PeteSyntax, text: str) -> int | None:
     """Where an item nests deeper than we go."""
     start, end = item.span
     if text.count("[", start, end) + text.count("{", start, end) > MAX_NESTING:
-        for part in reversed(syntax.walk_pete(item)):
+        for part in reversed([*walk(item)]):
             place = find_deep_bracket(text, part.span) if isinstance(part, syntax.Value) else None
             if place is not None:
                 return place
-    return find_deep_abstraction(item) if text.count("that", start, end) > MAX_NESTING else None
+    if text.count("that", start, end) <= MAX_NESTING:
+        return None
+    levels = walk_levels([item], syntax.Abstraction)
+    return next((part.span.start for part, depth in levels if depth > MAX_NESTING), None)
 
 
 def find_deep_bracket(text: str, span: Span) -> int | None:
@@ -95,18 +99,6 @@ def find_deep_bracket(text: str, span: Span) -> int | None:
         depth += (found[1] is not None) - (found[2] is not None)
         if depth > MAX_NESTING:
             return found.start()
-    return None
-
-
-def find_deep_abstraction(item: syntax.PeteSyntax) -> int | None:
-    """Where `that` nests too deep."""
-    waiting = [(item, 0)]
-    while waiting:
-        one, depth = waiting.pop()
-        depth += isinstance(one, syntax.Abstraction)
-        if depth > MAX_NESTING:
-            return one.span.start
-        waiting += [(part, depth) for part in syntax.parts_in(one)]
     return None
 
 

@@ -25,29 +25,25 @@ class PeteSyntax(SyntaxNode):
     """A piece of a log and its place in the source."""
 
 
-class Leaf(PeteSyntax):
-    """A piece that has no others in it."""
-
-
-class Ref(Leaf):
+class Ref(PeteSyntax):
     """`&heat`: a handle to a concept."""
 
     name: str
 
 
-class Variable(Leaf):
+class Variable(PeteSyntax):
     """`_meat`: what is asked for, which is bound to `&meat`; in a rule, a logic variable."""
 
     name: str
 
 
-class Memory(Leaf):
+class Memory(PeteSyntax):
     """`memory:42`: the address of a node."""
 
     address: int
 
 
-class Nlp(Leaf):
+class Nlp(PeteSyntax):
     """`/* the heat in the lab */`: what is between the signs, to the character."""
 
     text: str
@@ -62,7 +58,7 @@ class Nlp(Leaf):
         return " ".join(self.text.split())
 
 
-class Value(Leaf):
+class Value(PeteSyntax):
     """A JSON value, as its text: tokens as they were written, `, ` and `: ` between them.
 
     >>> Value('{"a": 3.50}').value
@@ -124,7 +120,7 @@ class Opening(PeteSyntax):
     refs: tuple[Ref, ...] = ()
 
 
-class Closing(Leaf):
+class Closing(PeteSyntax):
     """`}`: the innermost open context ends."""
 
 
@@ -143,19 +139,19 @@ class Tldr(PeteSyntax):
     text: Nlp
 
 
-class Comment(Leaf):
+class Comment(PeteSyntax):
     """`// …`: thinking aloud; the text is the rest of the line after the signs."""
 
     text: str
 
 
-class SensorReport(Leaf):
+class SensorReport(PeteSyntax):
     """`!! thermometer {"temperature": 30}`: the text is the rest of the line after the signs."""
 
     text: str
 
 
-class Annotation(Leaf):
+class Annotation(PeteSyntax):
     """`@[time: 12:30]`: the text is what is between the brackets, without the blanks around it."""
 
     text: str
@@ -204,28 +200,6 @@ Statement: TypeAlias = (
 Item: TypeAlias = Opening | Closing | Statement
 
 
-def parts_in(node: PeteSyntax) -> list[PeteSyntax]:
-    """What a piece of syntax consists of, in the order of the text."""
-    parts: list[PeteSyntax] = []
-    for value in vars(node).values():
-        if isinstance(value, PeteSyntax):
-            parts.append(value)
-        elif type(value) is tuple:
-            parts += [part for part in value if isinstance(part, PeteSyntax)]
-    return parts
-
-
-def walk_pete(node: PeteSyntax) -> list[PeteSyntax]:
-    """A piece of syntax and everything in it, in the order of the text; not recursive, for `that` can nest deep."""
-    found, waiting = [], [node]
-    while waiting:
-        part = waiting.pop()
-        found.append(part)
-        if not isinstance(part, Leaf):
-            waiting += parts_in(part)[::-1]
-    return found
-
-
 class Piece(NamedTuple):
     """An item, and its text with the blanks before it; feedback, which only the system may say, is one of its own."""
 
@@ -251,14 +225,3 @@ class PeteProgram:
     def statements(self) -> tuple[Item, ...]:
         """The items but for the beginnings and ends of contexts."""
         return tuple(item for item in self.items if not isinstance(item, Opening | Closing))
-
-    @property
-    def open_frames(self) -> tuple[Opening, ...]:
-        """The contexts that the log leaves open, outermost first."""
-        stack: list[Opening] = []
-        for item in self.items:
-            if isinstance(item, Opening):
-                stack.append(item)
-            elif isinstance(item, Closing) and stack:
-                stack.pop()
-        return tuple(stack)

@@ -16,6 +16,7 @@ from memorygraph.context.rendering import render
 from memorygraph.errors import ModelError
 from memorygraph.languages.agentscript import syntax
 from memorygraph.languages.agentscript.printing import print_expression
+from memorygraph.languages.engine.syntax import SyntaxNode, parts_in
 from memorygraph.limits import call_apart, spend_on_keeping, unlimited
 from memorygraph.llm import structured
 from memorygraph.llm.completion import Completion, WireMessage
@@ -287,9 +288,9 @@ def budget_of(use: syntax.Use) -> Budget | None:
     return Budget.parse(use.budget.text) if use.budget else None
 
 
-def find_uses(node: syntax.AgentScriptSyntax) -> Iterator[syntax.Use]:
+def find_uses(node: SyntaxNode) -> Iterator[syntax.Use]:
     """Find the declarations in a block and the blocks inside it, in the order of the text."""
-    for part in node.parts():
+    for part in parts_in(node):
         if isinstance(part, syntax.Use):
             yield part
         elif not isinstance(part, syntax.Expression):

@@ -36,7 +36,7 @@ class BreakSignal(Exception):  # noqa: N818 - no error: it ends a loop
     """Ends a loop."""
 
 
-def called_name(item: syntax.Statement | syntax.Argument) -> str | None:
+def called_name(item: syntax.Statement) -> str | None:
     """The name that a statement calls, if it is a call without a path."""
     value = item.value
     return value.name[0] if isinstance(value, syntax.Call) and len(value.name) == 1 else None

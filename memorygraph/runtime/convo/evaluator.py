@@ -26,7 +26,7 @@ from memorygraph.runtime.convo.types import ANY, BASIC, ArrayOf, LabelledValue, 
 from memorygraph.runtime.convo.values import UNDEFINED, ConvoType, join_texts, read_at_path, render_value, truthy
 from memorygraph.runtime.values import ValueProblem
 
-Items: TypeAlias = Sequence[syntax.Statement] | Sequence[syntax.Argument]
+Items: TypeAlias = Sequence[syntax.Statement]
 CallArguments: TypeAlias = Mapping[str, Any] | Sequence[Any]  # by name, or in the order of the parameters
 
 CALLABLE = frozenset({*FUNCTIONS, *control.BLOCKS, *control.FORMS, *control.MISPLACED, *types.CONSTRUCTORS})

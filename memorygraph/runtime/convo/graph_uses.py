@@ -13,6 +13,7 @@ from memorygraph.compiler.convo import GraphNode, NodeGraph, is_disabled
 from memorygraph.errors import Span
 from memorygraph.languages.convo import syntax
 from memorygraph.languages.convo.syntax import message_role
+from memorygraph.languages.engine.syntax import SyntaxNode, parts_in
 from memorygraph.runtime.convo.builtins import is_method
 from memorygraph.runtime.convo.prompt_heads import PromptHead
 from memorygraph.runtime.convo.scene import CHANGES
@@ -137,12 +138,12 @@ class UseReader:
             names |= variables_read_in(body)
         replace(self, node=None, stage=CALLED, local=frozenset(names)).all(body)
 
-    def all(self, parts: Iterable[syntax.ConvoSyntax]) -> None:
+    def all(self, parts: Iterable[SyntaxNode]) -> None:
         """Read statements, arguments or values, in order."""
         for part in parts:
             self.part(part)
 
-    def part(self, part: syntax.ConvoSyntax) -> None:
+    def part(self, part: SyntaxNode) -> None:
         """Read a statement, an argument, an expression, or what stands in one."""
         match part:
             case syntax.Reference():
@@ -155,11 +156,9 @@ class UseReader:
                 if assigned:
                     self.write(assigned, part.span, None)
             case _:
-                if isinstance(part, syntax.Statement | syntax.Argument) and part.path:
+                if isinstance(part, syntax.Statement) and part.path:
                     self.write(part.path[0], part.span, part.value if len(part.path) == 1 else None)
-                for field_ in vars(part).values():
-                    inner = field_ if type(field_) is tuple else (field_,)  # a span is another kind of tuple
-                    self.all(each for each in inner if isinstance(each, syntax.ConvoSyntax))
+                self.all(parts_in(part))
 
     def type(self, value: syntax.Value) -> None:
         """Read an expression that is a type: a name in it is that of a type."""

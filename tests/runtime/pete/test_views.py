@@ -13,6 +13,7 @@ from memorygraph.languages.pete.syntax import PeteProgram
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.views import View, view
 from tests.examples import examples
+from tests.languages.pete_logs import open_contexts
 from tests.runtime.pete.logs import Seen, entry, frame, frames, logs
 
 BUDGETS = st.builds(
@@ -36,7 +37,7 @@ def assert_readable(seen: View, root: Frame) -> None:
     program = parse(seen.text, "pete")
     assert isinstance(program, PeteProgram)
     assert [problem for problem in program.problems if problem.code == "syntax"] == []
-    assert [opening.name for opening in program.open_frames] == [f.name for f in frames(root) if f.open]
+    assert open_contexts(program) == [f.name for f in frames(root) if f.open]
 
 
 def heat() -> Frame:
