@@ -382,7 +382,7 @@ class RelationshipLines:
             with closing(_stream(self.namespace, query, **parameters)) as rows:
                 for row in rows:
                     if (row["properties"].get("id"),) != after:
-                        yield from self._line({**row, "type": "EDGE"})
+                        yield from self._line(row)
 
     def _line(self, row: Mapping[str, Any], kind: str | None = None, after: tuple[Any, ...] = ()) -> Iterable[str]:
         """Return the line of a relationship; or nothing where it comes elsewhere, or is left out."""
