@@ -184,15 +184,12 @@ RETURN labels(node) AS labels,
          CASE WHEN valueType(node[key]) STARTS WITH 'LIST' THEN toStringList(node[key])
               ELSE toString(node[key]) END]] AS times;
 
-// name: relationships
-// All relationships that begin at nodes of one kind, but for the edges below. Neo4j's own id of an end comes where that may be
-// a node without a key: it takes long to make. Parameters: namespace, kind, after.
+// name: relationship-row
+// A relationship as a bundle has it, with its type and its properties like those of a node, and with what tells which nodes
+// its ends are. Neo4j's own id of an end comes where that may be a node without a key: it takes long to make. Parameters:
+// namespace.
 CYPHER 25
-CALL () {
-  RETURN null AS node // include: bundles/in-order
-}
-MATCH (node)-[relationship]->(end)
-WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
+MATCH (node:Node {namespace: $namespace, id: ''})-[relationship]->(end) // given
 RETURN type(relationship) AS type,
        [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
         [key, relationship[key]]] AS properties,
@@ -207,23 +204,23 @@ RETURN type(relationship) AS type,
        CASE WHEN end:Node AND end.id > '' AND NOT end:Namespace|Checkpoint THEN end {.namespace, .id}
             ELSE end {.namespace, .id, .name, .until, .program, element: elementId(end)} END AS target;
 
+// name: relationships
+// All relationships that begin at nodes of one kind, but for the edges below. Parameters: namespace, kind, after.
+CYPHER 25
+CALL () {
+  RETURN null AS node // include: bundles/in-order
+}
+MATCH (node)-[relationship]->(end)
+WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
+RETURN '' AS type, [] AS properties, [] AS times, {} AS source, {} AS target // include: bundles/relationship-row
+;
+
 // name: edges
 // All edges, in the order of their ids. Parameters: namespace.
 MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
 USING INDEX relationship:EDGE(namespace, id)
 WHERE relationship.id IS NOT NULL
-RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
-        [key, relationship[key]]] AS properties,
-       [key IN keys(relationship) WHERE valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
-        [key, valueType(relationship[key]),
-         CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN toStringList(relationship[key])
-              ELSE toString(relationship[key]) END]] AS times,
-       labels(node) AS source_labels,
-       CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
-            ELSE node {.namespace, .id, .name, .until, .program, element: elementId(node)} END AS source,
-       labels(end) AS target_labels,
-       CASE WHEN end:Node AND end.id > '' AND NOT end:Namespace|Checkpoint THEN end {.namespace, .id}
-            ELSE end {.namespace, .id, .name, .until, .program, element: elementId(end)} END AS target
+RETURN '' AS type, [] AS properties, [] AS times, {} AS source, {} AS target // include: bundles/relationship-row
 ORDER BY relationship.namespace, relationship.id;
 
 // name: later-edges
@@ -231,18 +228,7 @@ ORDER BY relationship.namespace, relationship.id;
 MATCH (node)-[relationship:EDGE {namespace: $namespace}]->(end)
 USING INDEX relationship:EDGE(namespace, id)
 WHERE relationship.id >= $after
-RETURN [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
-        [key, relationship[key]]] AS properties,
-       [key IN keys(relationship) WHERE valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
-        [key, valueType(relationship[key]),
-         CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN toStringList(relationship[key])
-              ELSE toString(relationship[key]) END]] AS times,
-       labels(node) AS source_labels,
-       CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
-            ELSE node {.namespace, .id, .name, .until, .program, element: elementId(node)} END AS source,
-       labels(end) AS target_labels,
-       CASE WHEN end:Node AND end.id > '' AND NOT end:Namespace|Checkpoint THEN end {.namespace, .id}
-            ELSE end {.namespace, .id, .name, .until, .program, element: elementId(end)} END AS target
+RETURN '' AS type, [] AS properties, [] AS times, {} AS source, {} AS target // include: bundles/relationship-row
 ORDER BY relationship.namespace, relationship.id;
 
 // name: each-keyless
@@ -282,19 +268,8 @@ CALL () {
 }
 MATCH (node)-[relationship]->(end)
 WHERE NOT (type(relationship) = "EDGE" AND relationship.namespace = $namespace AND relationship.id IS NOT NULL)
-RETURN type(relationship) AS type,
-       [key IN keys(relationship) WHERE NOT valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
-        [key, relationship[key]]] AS properties,
-       [key IN keys(relationship) WHERE valueType(relationship[key]) =~ '(LIST<)?(DATE|LOCAL DATETIME|ZONED).*' |
-        [key, valueType(relationship[key]),
-         CASE WHEN valueType(relationship[key]) STARTS WITH 'LIST' THEN toStringList(relationship[key])
-              ELSE toString(relationship[key]) END]] AS times,
-       labels(node) AS source_labels,
-       CASE WHEN node:Node AND node.id > '' AND NOT node:Namespace|Checkpoint THEN node {.namespace, .id}
-            ELSE node {.namespace, .id, .name, .until, .program, element: elementId(node)} END AS source,
-       labels(end) AS target_labels,
-       CASE WHEN end:Node AND end.id > '' AND NOT end:Namespace|Checkpoint THEN end {.namespace, .id}
-            ELSE end {.namespace, .id, .name, .until, .program, element: elementId(end)} END AS target;
+RETURN '' AS type, [] AS properties, [] AS times, {} AS source, {} AS target // include: bundles/relationship-row
+;
 
 // name: any-keyless
 // Whether there is a node without a key. Parameters: namespace.

@@ -198,33 +198,39 @@ CALL (parts, going) {
 UNWIND parts + observed + rules + statements AS part
 RETURN DISTINCT part.id AS id, part.node AS node;
 
+// name: find-edges
+// The edges that go with nodes: all edges at any of them, and the facts that no context states that stays. Parameters:
+// namespace.
+MATCH (node:Node {namespace: $namespace, id: ''}) WITH collect(node) AS nodes // given
+CALL (nodes) {
+  UNWIND nodes AS node
+  MATCH (node)-[edge:EDGE]-()
+  RETURN edge
+  UNION ALL
+  WITH nodes
+  UNWIND nodes AS node
+  MATCH (node:Context)-[:STATES]->(entry:Entry)
+  WHERE entry.edge IS NOT NULL AND NOT EXISTS {
+    MATCH (other:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context:Context)
+    USING INDEX SEEK other:Entry(namespace, edge)
+    WHERE NOT context IN nodes
+  }
+  WITH DISTINCT entry.edge AS fact
+  MATCH ()-[edge:EDGE {namespace: $namespace, id: fact}]->()
+  USING INDEX SEEK edge:EDGE(namespace, id)
+  RETURN edge
+}
+RETURN collect(DISTINCT edge) AS edges;
+
 // name: find-parts
-// The nodes that go with nodes that are deleted, themselves included, and the edges that go with these: all edges at any of
-// them, and the facts that no context states that stays. Parameters: namespace, ids.
+// The nodes that go with nodes that are deleted, themselves included, and the edges that go with these. Parameters:
+// namespace, ids.
 CALL () {
   RETURN null AS id, null AS node // include: contextscript/find-going
 }
 WITH collect(DISTINCT node) AS nodes
 CALL (nodes) {
-  CALL (nodes) {
-    UNWIND nodes AS node
-    MATCH (node)-[edge:EDGE]-()
-    RETURN edge
-    UNION ALL
-    WITH nodes
-    UNWIND nodes AS node
-    MATCH (node:Context)-[:STATES]->(entry:Entry)
-    WHERE entry.edge IS NOT NULL AND NOT EXISTS {
-      MATCH (other:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context:Context)
-      USING INDEX SEEK other:Entry(namespace, edge)
-      WHERE NOT context IN nodes
-    }
-    WITH DISTINCT entry.edge AS fact
-    MATCH ()-[edge:EDGE {namespace: $namespace, id: fact}]->()
-    USING INDEX SEEK edge:EDGE(namespace, id)
-    RETURN edge
-  }
-  RETURN collect(DISTINCT edge) AS edges
+  RETURN [] AS edges // include: contextscript/find-edges
 }
 RETURN nodes, edges;
 

@@ -41,32 +41,14 @@ CALL () {
 }
 WITH id, collect(node) AS nodes
 CALL (nodes) {
-  CALL (nodes) {
-    UNWIND nodes AS node
-    MATCH (node)-[edge:EDGE]-()
-    RETURN edge
-    UNION ALL
-    WITH nodes
-    UNWIND nodes AS node
-    MATCH (node:Context)-[:STATES]->(entry:Entry)
-    WHERE entry.edge IS NOT NULL AND NOT EXISTS {
-      MATCH (other:Entry {namespace: $namespace, edge: entry.edge})<-[:STATES]-(context:Context)
-      USING INDEX SEEK other:Entry(namespace, edge)
-      WHERE NOT context IN nodes
-    }
-    WITH DISTINCT entry.edge AS fact
-    MATCH ()-[edge:EDGE {namespace: $namespace, id: fact}]->()
-    USING INDEX SEEK edge:EDGE(namespace, id)
-    RETURN edge
-  }
-  RETURN collect(DISTINCT edge.id) AS edges, count(DISTINCT edge) AS edge_count
+  RETURN [] AS edges // include: contextscript/find-edges
 }
 CALL (nodes) {
   UNWIND nodes AS node
   MATCH (node)-[:STATES]->(entry)
   RETURN count(entry) AS entry_count
 }
-WITH id, [each IN [node IN nodes | node.id] + edges WHERE each <> id] AS lost,
-     size(nodes) - 1 + edge_count + entry_count AS size
+WITH id, [each IN [node IN nodes | node.id] + [edge IN edges | edge.id] WHERE each <> id] AS lost,
+     size(nodes) - 1 + size(edges) + entry_count AS size
 WITH id, size, [each IN lost WHERE each IN $recalled] AS recalled, [each IN lost WHERE NOT each IN $recalled] AS rest
 RETURN id, recalled, size - size(recalled) AS others, head(rest) AS example;

@@ -33,8 +33,8 @@ from memorygraph.graph.bundles import (
     export_bundle,
     hash_suffix,
     header_line,
+    last_line,
     node_lines,
-    to_line,
 )
 from memorygraph.graph.namespace import Namespace
 from memorygraph.home import flush_folder
@@ -185,12 +185,10 @@ class _Begun:
         return True
 
     def _take_end(self, text: str) -> bool:
-        last = to_line({"end": {"nodes": self._read.nodes, "relationships": self._read.relationships}})
-        digest = self._read.chain.extend(last)
-        self._read.sha256 = digest
+        last, self._read.sha256 = last_line(self._read.nodes, self._read.relationships, self._read.chain)
         self._read_length += len(text.encode())
         self._note(self._read.place)
-        return text == f'{last[:-1]},"sha256":"{digest}"}}\n'
+        return text == last
 
     def _group(self, document: Mapping[str, Any]) -> BundlePlace | None:
         """Return the place before the relationships of one node, if the line is one of these."""

@@ -7,6 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, TextIO
 
@@ -79,7 +80,8 @@ def _store(
     """Store what follows the first `done` elements."""
     checked = reader.report.sha256
     for start, batch in read_bundle_batches(reader, done):
-        reader.namespace.write(_Part(unfinished.program, start, batch).write, seconds=ALL_SECONDS)
+        work = partial(store_batch, program=unfinished.program, start=start, batch=batch)
+        reader.namespace.write(work, seconds=ALL_SECONDS)
         if progress is not None:
             progress(len(batch))
     if reader.report.sha256 != checked:
@@ -192,28 +194,20 @@ def count_characters(values: Iterable[Any]) -> int:
     return size
 
 
-class _Part:
-    """The transaction of one batch: it does nothing where it was committed before."""
-
-    def __init__(self, program: str, start: int, batch: Batch) -> None:
-        self.program = program
-        self.start = start
-        self.batch = batch
-
-    def write(self, transaction: NamespaceTransaction) -> None:
-        """Store the batch, and remember it."""
-        stored = lock_import(transaction, self.program)
-        after = self.start + len(self.batch)
-        if stored == after:
-            return
-        if stored != self.start:
-            raise ConflictError(
-                f"another process imports into namespace `{transaction.namespace}`, or has dropped it; "
-                "run the import again when it has ended"
-            )
-        create_nodes(transaction, [each for each in self.batch if isinstance(each, BundleNode)])
-        create_relationships(transaction, [each for each in self.batch if isinstance(each, BundleRelationship)])
-        _save(transaction, self.program, after)
+def store_batch(transaction: NamespaceTransaction, program: str, start: int, batch: Batch) -> None:
+    """Store a batch that begins after `start` elements, and remember it, unless that was committed before."""
+    stored = lock_import(transaction, program)
+    after = start + len(batch)
+    if stored == after:
+        return
+    if stored != start:
+        raise ConflictError(
+            f"another process imports into namespace `{transaction.namespace}`, or has dropped it; "
+            "run the import again when it has ended"
+        )
+    create_nodes(transaction, [each for each in batch if isinstance(each, BundleNode)])
+    create_relationships(transaction, [each for each in batch if isinstance(each, BundleRelationship)])
+    _save(transaction, program, after)
 
 
 def create_nodes(transaction: NamespaceTransaction, nodes: Sequence[BundleNode]) -> None:

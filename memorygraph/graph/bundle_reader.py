@@ -20,6 +20,7 @@ from memorygraph.graph.bundles import (
     decode_properties,
     encode_key,
     hash_suffix,
+    last_line,
     node_key_of,
     to_line,
 )
@@ -105,10 +106,8 @@ class BundleReader:
             raise self._error(1, text, "not-a-bundle", message)
 
     def _check_end(self, number: int, text: str, chain: HashChain) -> None:
-        counts = {"nodes": self.report.nodes, "relationships": self.report.relationships}
-        last = to_line({"end": counts})
-        digest = chain.extend(last)
-        if text != f'{last[:-1]},"sha256":"{digest}"}}\n':
+        last, digest = last_line(self.report.nodes, self.report.relationships, chain)
+        if text != last:
             raise self._changed(number, text)
         self.report.sha256 = digest
 

@@ -238,9 +238,8 @@ def write_bundle(
                     report.nodes += 1
                 else:
                     report.relationships += 1
-    last = to_line({"end": {"nodes": report.nodes, "relationships": report.relationships}})
-    report.sha256 = chain.extend(last)
-    write(f'{last[:-1]},"sha256":"{report.sha256}"}}\n')
+    last, report.sha256 = last_line(report.nodes, report.relationships, chain)
+    write(last)
     return report
 
 
@@ -248,6 +247,13 @@ def header_line(namespace: Namespace, schema: Sequence[str], chain: HashChain) -
     """Return the first line, and begin the chain of hashes with it."""
     header = {"format": FORMAT, "version": VERSION, "schema": list(schema)}
     return chain.line(to_line(header), to_line({**header, "namespace": namespace.name}))
+
+
+def last_line(nodes: int, relationships: int, chain: HashChain) -> tuple[str, str]:
+    """Return the last line, which has the counts and the whole hash, and that hash; the chain ends with it."""
+    line = to_line({"end": {"nodes": nodes, "relationships": relationships}})
+    sha256 = chain.extend(line)
+    return f'{line[:-1]},"sha256":"{sha256}"}}\n', sha256
 
 
 class HashChain:
@@ -382,7 +388,7 @@ class RelationshipLines:
             with closing(_stream(self.namespace, query, **parameters)) as rows:
                 for row in rows:
                     if (row["properties"].get("id"),) != after:
-                        yield from self._line({**row, "type": "EDGE"})
+                        yield from self._line(row)
 
     def _line(self, row: Mapping[str, Any], kind: str | None = None, after: tuple[Any, ...] = ()) -> Iterable[str]:
         """Return the line of a relationship; or nothing where it comes elsewhere, or is left out."""

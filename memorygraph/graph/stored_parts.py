@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from memorygraph.graph.namespace import Namespace
 from memorygraph.word_parts import STORED_SCRIPTS, parts_of_properties
@@ -22,8 +21,8 @@ def store_missing_parts(namespace: Namespace, progress: Callable[[int, int], Non
     # Each page is a transaction of its own, and what has parts is not read again: stopped, it goes on from there.
     done = 0
     for kind, properties in _PROPERTIES.items():
-        after = ""
-        while rows := read_page(namespace, kind, after):
+        query, after = f"recall/{kind}-without-parts", ""
+        while rows := namespace.read(query, scripts=STORED_SCRIPTS, after=after, limit=ROWS_PER_TRANSACTION):
             after = rows[-1]["id"]
             for row in rows:
                 texts = {name: row[name] for name in properties}
@@ -34,9 +33,3 @@ def store_missing_parts(namespace: Namespace, progress: Callable[[int, int], Non
                 progress(done, max(done, total))
     namespace.write_query("recall/mark-parts-stored")
     return done
-
-
-def read_page(namespace: Namespace, kind: str, after: str) -> list[dict[str, Any]]:
-    """Messages, nodes or aliases that lack their parts, in the order of their ids."""
-    query = f"recall/{kind}-without-parts"
-    return namespace.read(query, scripts=STORED_SCRIPTS, after=after, limit=ROWS_PER_TRANSACTION)

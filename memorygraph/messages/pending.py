@@ -7,7 +7,6 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from memorygraph.home import name_file, own_folder, write_private
 from memorygraph.json_text import parse_json
@@ -21,10 +20,6 @@ class TranscriptRef:
     conversation: str
     of_subagent: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the value as JSON."""
-        return asdict(self)
-
 
 class PendingTranscripts:
     """The transcripts of a namespace that wait to be kept, as files in MEMORYGRAPH_HOME that name them.
@@ -32,13 +27,13 @@ class PendingTranscripts:
     The files hold names, and nothing of what was said: that stays in the transcripts, which the agent has anyway.
     """
 
-    def __init__(self, namespace: str, folder: Path | None = None) -> None:
-        self.folder = (folder or own_folder("transcripts")) / name_file(namespace)
+    def __init__(self, namespace: str) -> None:
+        self.folder = own_folder("transcripts") / name_file(namespace)
         self._seen: dict[str, tuple[int, int]] = {}  # of each conversation the note that `waiting` has read
 
     def add(self, ref: TranscriptRef) -> None:
         """Let a transcript wait, once."""
-        write_private(self._path(ref.conversation), json.dumps(ref.as_dict()))
+        write_private(self._path(ref.conversation), json.dumps(asdict(ref)))
 
     def remove(self, ref: TranscriptRef) -> None:
         """Let a transcript that `waiting` returned wait no longer, unless another hook has noted it anew since then."""

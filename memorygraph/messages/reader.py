@@ -125,7 +125,10 @@ class ConversationReader:
 
     def verify(self) -> Verification:
         """Recompute the hash of every message of every version, and name the first that is wrong."""
-        return verify_conversation(self._storage)
+        versions = self._storage.versions()
+        sound: dict[str, str] = {}  # the bodies of the verified messages of all versions
+        fault = next(filter(None, (find_fault(self._storage, version, sound) for version in versions)), None)
+        return Verification(self.name, len(versions), len(sound), fault)
 
     def entry(self, index: int) -> MessageEntry:
         """The message at an index with its identity."""
@@ -252,14 +255,6 @@ class Verification:
     def as_dict(self) -> dict[str, Any]:
         """The value as `--json` prints it."""
         return {"ok": self.ok, **asdict(self)}
-
-
-def verify_conversation(storage: Storage) -> Verification:
-    """Recompute every hash of every version, oldest version and first message first."""
-    versions = storage.versions()
-    sound: dict[str, str] = {}  # the bodies of the verified messages of all versions
-    fault = next(filter(None, (find_fault(storage, version, sound) for version in versions)), None)
-    return Verification(storage.name, len(versions), len(sound), fault)
 
 
 def find_fault(storage: Storage, version: Version, sound: dict[str, str]) -> Fault | None:

@@ -30,39 +30,31 @@ from tests.graph.test_namespaces import fill
 
 MAX_LEFT_BY_TESTS = 1_000_000
 TWO_NODES = 'Node(node_id="a", name="A", data="tea"); Node(node_id="b", name="B", data="tea");'
-EDGE = "MATCH (a:Node {namespace: $namespace, id: 'a'}), (b:Node {namespace: $namespace, id: 'b'}) CREATE (a)-[:EDGE"
 TOKEN = "MATCH (n:Node {namespace: $namespace, id: 'a'}) CREATE (:Node {namespace: $namespace, namespace_token: "
+
+
+def edge(properties: str, namespace: str = "namespace: $namespace, ") -> str:
+    """Cypher that joins the two nodes."""
+    ends = "MATCH (a:Node {namespace: $namespace, id: 'a'}), (b:Node {namespace: $namespace, id: 'b'})"
+    return f"{ends} CREATE (a)-[:EDGE {{{namespace}{properties}}}]->(b)"
+
+
+def create(label: str, properties: str) -> str:
+    """Cypher that creates a node of the namespace."""
+    return f"CREATE (:{label} {{namespace: $namespace, {properties}}})"
+
+
 SPOILED: dict[str, tuple[str, str, str | None]] = {
-    "an edge with the id of a node": (
-        EDGE + " {namespace: $namespace, id: 'a', verb: 'v', weight: 1.0}]->(b)",
-        "shared-id",
-        "a",
-    ),
-    "a weight of 7.5": (
-        EDGE + " {namespace: $namespace, id: 'e', verb: 'v', weight: 7.5}]->(b)",
-        "edge-weight",
-        "e",
-    ),
-    "a weight below 0": (EDGE + " {namespace: $namespace, id: 'e', verb: 'v', weight: -0.5}]->(b)", "edge-weight", "e"),
-    "a weight that is no number": (
-        EDGE + " {namespace: $namespace, id: 'e', verb: 'v', weight: 'much'}]->(b)",
-        "edge-weight",
-        "e",
-    ),
-    "a weight that is NaN": (
-        EDGE + " {namespace: $namespace, id: 'e', verb: 'v', weight: 0.0 / 0.0}]->(b)",
-        "edge-weight",
-        "e",
-    ),
-    "no weight": (EDGE + " {namespace: $namespace, id: 'e', verb: 'v'}]->(b)", "edge-weight", "e"),
-    "no verb": (EDGE + " {namespace: $namespace, id: 'e', weight: 1.0}]->(b)", "edge-verb", "e"),
-    "a verb that is a number": (
-        EDGE + " {namespace: $namespace, id: 'e', verb: 5, weight: 1.0}]->(b)",
-        "edge-verb",
-        "e",
-    ),
-    "an edge without an id": (EDGE + " {namespace: $namespace, verb: 'v', weight: 1.0}]->(b)", "edge-key", None),
-    "an edge without a namespace": (EDGE + " {id: 'e', verb: 'v', weight: 1.0}]->(b)", "edge-ends", "e"),
+    "an edge with the id of a node": (edge("id: 'a', verb: 'v', weight: 1.0"), "shared-id", "a"),
+    "a weight of 7.5": (edge("id: 'e', verb: 'v', weight: 7.5"), "edge-weight", "e"),
+    "a weight below 0": (edge("id: 'e', verb: 'v', weight: -0.5"), "edge-weight", "e"),
+    "a weight that is no number": (edge("id: 'e', verb: 'v', weight: 'much'"), "edge-weight", "e"),
+    "a weight that is NaN": (edge("id: 'e', verb: 'v', weight: 0.0 / 0.0"), "edge-weight", "e"),
+    "no weight": (edge("id: 'e', verb: 'v'"), "edge-weight", "e"),
+    "no verb": (edge("id: 'e', weight: 1.0"), "edge-verb", "e"),
+    "a verb that is a number": (edge("id: 'e', verb: 5, weight: 1.0"), "edge-verb", "e"),
+    "an edge without an id": (edge("verb: 'v', weight: 1.0"), "edge-key", None),
+    "an edge without a namespace": (edge("id: 'e', verb: 'v', weight: 1.0", ""), "edge-ends", "e"),
     "an edge out of its namespace": (
         "MATCH (a:Node {namespace: $namespace, id: 'a'}) CREATE (c:Node {namespace: $namespace + '-other', id: 'c', "
         "name: 'C', data: ''}) CREATE (a)-[:EDGE {namespace: $namespace, id: 'e', verb: 'v', weight: 1.0}]->(c)",
@@ -77,79 +69,43 @@ SPOILED: dict[str, tuple[str, str, str | None]] = {
     ),
     "no name": (TOKEN + "n.namespace_token, id: 'c', data: 'tea'})", "node-values", "c"),
     "a name that is a number": (TOKEN + "n.namespace_token, id: 'c', name: 7, data: 'tea'})", "node-values", "c"),
-    "data that is a list": (
-        TOKEN + "n.namespace_token, id: 'c', name: 'C', data: ['tea']})",
-        "node-values",
-        "c",
-    ),
+    "data that is a list": (TOKEN + "n.namespace_token, id: 'c', name: 'C', data: ['tea']})", "node-values", "c"),
     "a node without an id": (TOKEN + "n.namespace_token, name: 'C', data: 'tea'})", "node-key", None),
     "an id that is a number": (TOKEN + "n.namespace_token, id: 7, name: 'C', data: 'tea'})", "node-key", None),
     "a node that no search finds": (TOKEN + "'', id: 'c', name: 'C', data: 'tea'})", "node-search", "c"),
-    "an element of the future": (
-        "MATCH (n:Node {namespace: $namespace, id: 'a'}) SET n.since = 99",
-        "future",
-        "a",
-    ),
-    "a former state of nothing": (
-        "CREATE (:Former {namespace: $namespace, id: 'gone', of: 'edge', since: 0, until: 1})",
-        "history",
-        "gone",
-    ),
-    "an alias of nothing": ("CREATE (:Alias {namespace: $namespace, id: 'b', name: 'B'})", "aliases", "b"),
+    "an element of the future": ("MATCH (n:Node {namespace: $namespace, id: 'a'}) SET n.since = 99", "future", "a"),
+    "a former state of nothing": (create("Former", "id: 'gone', of: 'edge', since: 0, until: 1"), "history", "gone"),
+    "an alias of nothing": (create("Alias", "id: 'b', name: 'B'"), "aliases", "b"),
     "a forgetting that is not done": (
-        "CREATE (:Forgetting {namespace: $namespace, id: 'node a', kind: 'node', target: 'a'})",
+        create("Forgetting", "id: 'node a', kind: 'node', target: 'a'"),
         "forgetting",
         "a",
     ),
-    "a state of no thread": ("CREATE (:State {namespace: $namespace, id: 't//1'})", "threads", "t//1"),
-    "a value that nothing holds": ("CREATE (:ChannelValue {namespace: $namespace, id: 'v'})", "threads", "v"),
+    "a state of no thread": (create("State", "id: 't//1'"), "threads", "t//1"),
+    "a value that nothing holds": (create("ChannelValue", "id: 'v'"), "threads", "v"),
     "a list that is not whole": (
         "CREATE (:Thread {namespace: $namespace, id: 't'})-[:STATE]->(:State {namespace: $namespace, id: 't//1'})"
         "-[:HOLDS {channel: 'c'}]->(:ChannelValue {namespace: $namespace, id: 'v', length: 3})",
         "threads",
         "v",
     ),
-    "what is pending after no state": ("CREATE (:PendingWrite {namespace: $namespace, id: 'w'})", "threads", "w"),
-    "a statement of no context": ("CREATE (:Entry {namespace: $namespace, id: '1/1'})", "entries", "1/1"),
-    "a run without a status": ("CREATE (:Run {namespace: $namespace, id: 'r', language: 'convo'})", "records", "r"),
-    "a load at no time": (
-        "CREATE (:Load {namespace: $namespace, id: 'l', revision: 99, at: 'soon'})",
-        "records",
-        "l",
-    ),
-    "a program without a source": (
-        "CREATE (:Program {namespace: $namespace, id: 'p', name: 'p', language: 'convo'})",
-        "records",
-        "p",
-    ),
+    "what is pending after no state": (create("PendingWrite", "id: 'w'"), "threads", "w"),
+    "a statement of no context": (create("Entry", "id: '1/1'"), "entries", "1/1"),
+    "a run without a status": (create("Run", "id: 'r', language: 'convo'"), "records", "r"),
+    "a load at no time": (create("Load", "id: 'l', revision: 99, at: 'soon'"), "records", "l"),
+    "a program without a source": (create("Program", "id: 'p', name: 'p', language: 'convo'"), "records", "p"),
     "a message after two": (
         "CREATE (m:Message {namespace: $namespace, id: 'm', body: $body}) CREATE (:Message {namespace: $namespace, "
         "id: 'k', body: $body})-[:NEXT]->(m)<-[:NEXT]-(:Message {namespace: $namespace, id: 'l', body: $body})",
         "messages",
         "m",
     ),
-    "a message without a body": ("CREATE (:Message {namespace: $namespace, id: 'm'})", "messages", "m"),
-    "a message without a role": ("CREATE (:Message {namespace: $namespace, id: 'm', body: '{}'})", "messages", "m"),
-    "a passage of no message": (
-        "CREATE (:Passage {namespace: $namespace, id: 'm-1', span: [0, 9], said: 'text'})",
-        "passages",
-        "m-1",
-    ),
-    "a message that lacks a passage": (
-        "CREATE (:Message {namespace: $namespace, id: 'm', body: $body, passages: 2})",
-        "passages",
-        "m",
-    ),
-    "a version of no conversation": (
-        "CREATE (:Version {namespace: $namespace, id: 'v', length: 1})",
-        "versions",
-        "v",
-    ),
-    "a conversation without a version": (
-        "CREATE (:Conversation {namespace: $namespace, name: 'talk'})",
-        "conversations",
-        "talk",
-    ),
+    "a message without a body": (create("Message", "id: 'm'"), "messages", "m"),
+    "a message without a role": (create("Message", "id: 'm', body: '{}'"), "messages", "m"),
+    "a passage of no message": (create("Passage", "id: 'm-1', span: [0, 9], said: 'text'"), "passages", "m-1"),
+    "a message that lacks a passage": (create("Message", "id: 'm', body: $body, passages: 2"), "passages", "m"),
+    "a version of no conversation": (create("Version", "id: 'v', length: 1"), "versions", "v"),
+    "a conversation without a version": (create("Conversation", "name: 'talk'"), "conversations", "talk"),
     "an observation of nothing": (
         TOKEN + "n.namespace_token, id: 'o', name: '', data: 'likes tea'}) WITH 1 AS one "
         "MATCH (o {namespace: $namespace, id: 'o'}) SET o:Observation",

@@ -11,13 +11,13 @@ import neo4j
 import openai
 import pytest
 from neo4j.auth_management import AuthManagers
-from neo4j.exceptions import IncompleteCommit
 
 from memorygraph import AsyncMemoryGraph, ConnectionError, MemoryGraph, MemoryGraphError, QueryError
 from memorygraph.errors import LoginError
 from memorygraph.graph.connection import Connection
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.shared_neo4j import Address, new_namespace
+from tests.writers import lose_replies
 
 PROGRAM = """
 Node(node_id="ada", name="Ada Lovelace", data="She wrote the first program.");
@@ -149,15 +149,9 @@ def test_whoever_lends_a_driver_hears_nothing_of_our_queries(
 def test_a_write_that_was_committed_when_the_driver_was_closed_may_have_been_kept(
     lend: Callable[..., neo4j.Driver], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver, commit = lend(), neo4j.Transaction.commit
+    driver = lend()
     graph = MemoryGraph(driver, new_namespace())
-
-    def commit_and_close(transaction: neo4j.Transaction) -> None:
-        commit(transaction)
-        driver.close()
-        raise IncompleteCommit("the reply was lost")
-
-    monkeypatch.setattr(neo4j.Transaction, "commit", commit_and_close)
+    lose_replies(monkeypatch, meanwhile=driver.close)
     with pytest.raises(ConnectionError, match=r"not known.*is closed") as caught:
         graph.load('Node(node_id="a", name="A", data="");')
     assert caught.value.outcome_unknown

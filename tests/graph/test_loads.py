@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import neo4j
 import pytest
-from neo4j import exceptions
 
 from memorygraph import ConnectionError, LoadReport, MemoryGraph, MemoryGraphError, NotFoundError, ScriptError
 from memorygraph.compiler import Compiled, Stored, compile_program, contextscript, symbols
@@ -22,21 +18,18 @@ from memorygraph.languages import parse
 from memorygraph.languages.contextscript.syntax import GraphStatement
 from memorygraph.languages.engine.findings import suggestion
 from memorygraph.query import Query
+from tests.writers import lose_replies, together
 
 NODES = "".join(f'Node(node_id="n{i}", name="N{i}", data="number {i}");\n' for i in range(20))
 
 
-def _graph_of(graph: MemoryGraph) -> str:
-    return graph.export()
-
-
 def test_a_bad_last_statement_leaves_the_graph_as_it_was(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="before", name="B", data="");')
-    before = _graph_of(graph)
+    before = graph.export()
     with pytest.raises(ScriptError) as error:
         graph.load(NODES + 'Edge(edge_id="e", from_node="n1", to_node="nowhere", verb="v", weight=1.0);')
     assert [(p.line, p.column, p.code) for p in error.value.problems] == [(21, 43, "unknown-node")]
-    assert _graph_of(graph) == before
+    assert graph.export() == before
     [namespace] = [n for n in graph.namespaces() if n.name == graph.namespace]
     assert namespace.revision == 1
 
@@ -44,14 +37,14 @@ def test_a_bad_last_statement_leaves_the_graph_as_it_was(graph: MemoryGraph) -> 
 def test_loading_again_changes_nothing(graph: MemoryGraph) -> None:
     program = NODES + 'Edge(edge_id="e", from_node="n1", to_node="n2", verb="v", weight=0.5);'
     first = graph.load(program)
-    exported = _graph_of(graph)
+    exported = graph.export()
     second = graph.load(program)
     assert (first.nodes_created, first.edges_created) == (20, 1)
     assert [getattr(second, name) for name in ("nodes_created", "nodes_updated", "edges_created", "edges_updated")] == [
         0
     ] * 4
     assert (first.revision, second.revision) == (1, 2)
-    assert _graph_of(graph) == exported
+    assert graph.export() == exported
 
 
 EDGE = 'Edge(edge_id="e", from_node="n1", to_node="n2", verb="v", weight=0.5);'
@@ -100,7 +93,7 @@ def test_a_dry_run_reports_exactly_and_stores_nothing(graph: MemoryGraph) -> Non
     report = graph.load(NODES, dry_run=True)
     assert report.nodes_created == 20
     assert (report.dry_run, report.revision, report.load_id) == (True, 0, "")  # another write gets the number
-    assert _graph_of(graph) == ""
+    assert graph.export() == ""
     assert graph.namespace not in [n.name for n in graph.namespaces()]
 
 
@@ -116,26 +109,6 @@ def test_namespaces_are_walls(graph: MemoryGraph, connection: Connection) -> Non
     assert other.node("a").name == "there"
 
 
-def _together(*works: Callable[[], Any]) -> list[Any]:
-    """Run functions at the same moment; an error is an outcome."""
-    barrier = threading.Barrier(len(works))
-    outcomes: list[Any] = [None] * len(works)
-
-    def run(index: int, work: Callable[[], Any]) -> None:
-        barrier.wait()
-        try:
-            outcomes[index] = work()
-        except MemoryGraphError as error:
-            outcomes[index] = error
-
-    threads = [threading.Thread(target=run, args=item) for item in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return outcomes
-
-
 def test_of_two_clients_that_declare_an_id_as_different_kinds_exactly_one_succeeds(
     graph: MemoryGraph,
 ) -> None:
@@ -143,7 +116,7 @@ def test_of_two_clients_that_declare_an_id_as_different_kinds_exactly_one_succee
     for round_ in range(10):
         node = f'Node(node_id="x{round_}", name="X", data="");'
         edge = f'Edge(edge_id="x{round_}", from_node="a", to_node="a", verb="v", weight=0.5);'
-        outcomes = _together(partial(graph.load, node), partial(graph.load, edge))
+        outcomes = together(partial(graph.load, node), partial(graph.load, edge))
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         assert len(errors) == 1, outcomes
         assert isinstance(errors[0], ScriptError)
@@ -159,7 +132,7 @@ def test_writers_with_opposed_orders_neither_deadlock_nor_lose_anything(graph: M
     def write(writer: int) -> list[LoadReport]:
         return [graph.load(program(ids[:: 1 if writer % 2 else -1], writer)) for _ in range(3)]
 
-    outcomes = _together(*(partial(write, writer) for writer in range(8)))
+    outcomes = together(*(partial(write, writer) for writer in range(8)))
     assert [outcome for outcome in outcomes if isinstance(outcome, Exception)] == []
     revisions = sorted(report.revision for reports in outcomes for report in reports)
     assert revisions == list(range(1, 25))
@@ -169,14 +142,7 @@ def test_writers_with_opposed_orders_neither_deadlock_nor_lose_anything(graph: M
 @pytest.fixture
 def one_lost_reply(monkeypatch: pytest.MonkeyPatch) -> None:
     """The driver's next transaction commits, and then says that it does not know."""
-    commit, losses = neo4j.Transaction.commit, iter([True])
-
-    def lossy(transaction: neo4j.Transaction) -> None:
-        commit(transaction)
-        if next(losses, False):
-            raise exceptions.IncompleteCommit("the reply was lost")
-
-    monkeypatch.setattr(neo4j.Transaction, "commit", lossy)
+    lose_replies(monkeypatch)
 
 
 @pytest.mark.usefixtures("one_lost_reply")
@@ -215,13 +181,13 @@ def test_show_cypher_is_what_a_load_runs(graph: MemoryGraph) -> None:
     program = NODES + 'Edge(edge_id="e", from_node="n1", to_node="n2", verb="v", weight=0.5); del(id="n3");'
     queries = graph.compile(program)
     report = graph.load(program)
-    exported = _graph_of(graph)
+    exported = graph.export()
     graph.drop_namespace(graph.namespace)
     graph.load("")
     for query in queries:
         graph.connection.write(lambda transaction, query=query: transaction.run(query))  # type: ignore[misc]
     assert report.nodes_deleted == 1
-    assert _graph_of(graph) == exported
+    assert graph.export() == exported
 
 
 def test_names_and_data_of_any_kind_stay_data(graph: MemoryGraph) -> None:
@@ -391,7 +357,7 @@ def test_what_surely_takes_more_than_a_transaction_has_is_refused_before_anythin
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, program: str, bytes_taken: int
 ) -> None:
     graph.load(NODES + EDGE)
-    before = _graph_of(graph)
+    before = graph.export()
     monkeypatch.setattr(loads, "MAX_STATEMENTS_UNDER_LOCK", 0)
     monkeypatch.setattr(loads, "MIN_LARGE_STATEMENTS", 1)
     if bytes_taken:
@@ -399,7 +365,7 @@ def test_what_surely_takes_more_than_a_transaction_has_is_refused_before_anythin
         written: list[int] = []
         with pytest.raises(TooLargeError, match=r"nothing was changed by it: `(load|delete n[12]) --batch \d+`"):
             graph.load(program, progress=written.append)
-        assert (written, _graph_of(graph)) == ([], before)
+        assert (written, graph.export()) == ([], before)
     monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: bytes_taken)
     graph.load(program)
 
@@ -409,7 +375,7 @@ def test_few_statements_that_delete_nodes_with_many_edges_are_refused_before_any
 ) -> None:
     edges = (f'Edge(edge_id="e{i}", from_node="n{i}", to_node="n{1 - i % 2}", verb="v", weight=1);' for i in range(20))
     graph.load(NODES + "".join(edges))
-    before = _graph_of(graph)
+    before = graph.export()
     monkeypatch.setattr(loads, "MIN_LARGE_PARTS", 10)
     monkeypatch.setattr(loads, "read_memory_limit", lambda _connection: 9 * sizes.DELETED_EDGE_BYTES)
     too_large = r"with `n1` \(N1\) go 11 edges, .* nothing was changed by it: `delete n1 --batch 2` deletes it in parts"
@@ -423,7 +389,7 @@ def test_few_statements_that_delete_nodes_with_many_edges_are_refused_before_any
         TooLargeError, match=r"these 2 statements .* nothing was changed by it: `load --batch 1` stores them"
     ):
         graph.load('del(id="n0"); del(id="n1");')
-    assert _graph_of(graph) == before
+    assert graph.export() == before
     assert graph.delete("n1", batch=5).edges_deleted == 11
 
 
@@ -437,12 +403,12 @@ def test_the_texts_of_few_statements_count_in_what_a_transaction_has_room_for(
     monkeypatch.setattr(sizes, "MIN_LARGE_CHARACTERS", 4000)
     written: list[int] = []
     for program, size in ((long, new), (long, 0), (long.replace("word", "else"), changed)):
-        before = _graph_of(graph)
+        before = graph.export()
         monkeypatch.setattr(loads, "read_memory_limit", lambda _connection, size=size: size - 1)
         if size:
             with pytest.raises(TooLargeError, match=r"these 10 statements .* `load --batch 5` stores them in parts"):
                 graph.load(program, progress=written.append)
-            assert (written, _graph_of(graph)) == ([], before)
+            assert (written, graph.export()) == ([], before)
         monkeypatch.setattr(loads, "read_memory_limit", lambda _connection, size=size: size)
         graph.load(program)
         written.clear()

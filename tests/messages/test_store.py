@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import neo4j
 import pytest
-from neo4j import exceptions
 
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Connection
@@ -18,6 +16,7 @@ from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.message import ROOT, Message, message_id
 from memorygraph.messages.neo4j_storage import MAX_ROWS_PER_CHANGE, Neo4jStorage, list_stored_conversations
 from memorygraph.query import Query
+from tests.writers import lose_replies, together
 
 InNeo4j = Callable[[str], MessageGraph]
 
@@ -47,26 +46,6 @@ def rows(connection: Connection, namespace: str) -> Callable[..., list[dict[str,
 
 def count(rows: Callable[..., list[dict[str, Any]]]) -> int:
     return int(rows("MATCH (m:Message {namespace: $namespace}) RETURN count(m) AS n")[0]["n"])
-
-
-def together(works: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Run functions at the same moment; an error is an outcome."""
-    barrier = threading.Barrier(len(works))
-    outcomes: list[Any] = [None] * len(works)
-
-    def run(index: int) -> None:
-        barrier.wait()
-        try:
-            outcomes[index] = works[index]()
-        except MemoryGraphError as error:
-            outcomes[index] = error
-
-    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(works))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return outcomes
 
 
 def test_what_is_shared_is_stored_once(in_neo4j: InNeo4j, rows: Any) -> None:
@@ -134,14 +113,7 @@ def test_a_commit_whose_acknowledgement_is_lost_is_applied_once(
 ) -> None:
     history = in_neo4j("talk")
     history.extend(talk(3))
-    commit, losses = neo4j.Transaction.commit, iter([True] * lost)
-
-    def lossy(transaction: neo4j.Transaction) -> None:
-        commit(transaction)
-        if next(losses, False):
-            raise exceptions.IncompleteCommit("the reply was lost")
-
-    monkeypatch.setattr(neo4j.Transaction, "commit", lossy)
+    lose_replies(monkeypatch, lost)
     edits: dict[str, Callable[[], Any]] = {
         "append": lambda: history.append(user("new")),
         "replace": lambda: history.__setitem__(0, user("new")),
@@ -166,17 +138,13 @@ def test_an_append_whose_acknowledgement_is_lost_is_known_after_others(
     history = in_neo4j("talk")
     history.extend(talk(3))
     assert len(history.entries()) == 3
-    commit, losses = neo4j.Transaction.commit, iter([True])
 
-    def lossy(transaction: neo4j.Transaction) -> None:
-        commit(transaction)
-        if next(losses, False):
-            others = in_neo4j("talk")
-            for i in range(40):
-                others.append(user(f"meanwhile {i}"))
-            raise exceptions.IncompleteCommit("the reply was lost")
+    def append_others() -> None:
+        others = in_neo4j("talk")
+        for i in range(40):
+            others.append(user(f"meanwhile {i}"))
 
-    monkeypatch.setattr(neo4j.Transaction, "commit", lossy)
+    lose_replies(monkeypatch, meanwhile=append_others)
     history.append(assistant("new"))
     monkeypatch.undo()
     assert history.entry(3).sampled
@@ -202,7 +170,7 @@ def test_of_two_concurrent_appends_one_gets_the_conflict(in_neo4j: InNeo4j, rows
     for round_ in range(5):
         graphs = [in_neo4j("talk") for _ in range(2)]
         assert {len(graph) for graph in graphs} == {2 + round_}
-        outcomes = together([partial(graph.append, user(f"{round_} {i}")) for i, graph in enumerate(graphs)])
+        outcomes = together(*(partial(graph.append, user(f"{round_} {i}")) for i, graph in enumerate(graphs)))
         assert sum(outcome is None for outcome in outcomes) == 1, outcomes
         [conflict] = [outcome for outcome in outcomes if isinstance(outcome, ConflictError)]
         assert "was changed by another writer" in str(conflict)
@@ -283,7 +251,7 @@ def test_appends_race_with_edits_and_records(in_neo4j: InNeo4j) -> None:
         in_neo4j("talk").branch(at=2).append(user(f"branch {writer}"))
         return f"branch {writer}"
 
-    outcomes = together([partial(work, i) for i in range(6) for work in (append, edit, record, branch)])
+    outcomes = together(*(partial(work, i) for i in range(6) for work in (append, edit, record, branch)))
     assert all(isinstance(outcome, (str, ConflictError)) for outcome in outcomes), outcomes
     history = in_neo4j("talk")
     said = {message["content"] for v in history.versions() for message in history.checkout(v).messages}
@@ -352,7 +320,7 @@ def test_of_concurrent_edits_exactly_one_wins(in_neo4j: InNeo4j) -> None:
         works = [
             partial(MessageGraph.__setitem__, graph, 0, user(f"edit {round_} {i}")) for i, graph in enumerate(graphs)
         ]
-        outcomes = together(works)
+        outcomes = together(*works)
         assert sum(outcome is None for outcome in outcomes) == 1, outcomes
         assert sum(isinstance(outcome, ConflictError) for outcome in outcomes) == 3
     history = in_neo4j("talk")
@@ -388,27 +356,13 @@ def test_32_recorders_lose_nothing(in_neo4j: InNeo4j) -> None:
     def record(path: list[dict[str, Any]]) -> int:
         return in_neo4j("talk").add_path(path).number
 
-    outcomes = together([partial(record, path) for path in paths])
+    outcomes = together(*(partial(record, path) for path in paths))
     assert [outcome for outcome in outcomes if isinstance(outcome, Exception)] == []
     history = in_neo4j("talk")
     stored = [history.checkout(version).messages for version in history.versions()]
     assert sorted(map(str, stored)) == sorted(map(str, paths))
     assert [version.number for version in history.versions()] == list(range(1, 33))
     assert history.verify().ok
-
-
-def test_32_appenders_lose_nothing_that_was_acknowledged(in_neo4j: InNeo4j) -> None:
-    in_neo4j("talk").append(user("start"))
-
-    def append(writer: int) -> str:
-        history = in_neo4j("talk")
-        history.append(user(f"writer {writer}"))
-        return f"writer {writer}"
-
-    outcomes = together([partial(append, writer) for writer in range(32)])
-    acknowledged = [outcome for outcome in outcomes if isinstance(outcome, str)]
-    assert all(isinstance(outcome, (str, ConflictError)) for outcome in outcomes)
-    assert sorted(message["content"] for message in in_neo4j("talk")[1:]) == sorted(acknowledged)
 
 
 TAMPERING = {

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-import neo4j
 import pytest
 
 from memorygraph.errors import ConnectionError
@@ -14,6 +13,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.query import Query
 from memorygraph.server import compacting
 from tests.shared_neo4j import new_namespace
+from tests.writers import lose_replies
 
 
 class Read:
@@ -30,11 +30,7 @@ class Read:
 def test_what_is_copied_stands_once_in_the_copy_where_a_commit_had_no_answer(
     connection: Connection, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    def commit_without_an_answer(transaction: neo4j.Transaction) -> None:
-        commit(transaction)
-        raise neo4j.exceptions.IncompleteCommit("the reply was lost")
-
-    commit, namespace = neo4j.Transaction.commit, new_namespace()
+    namespace = new_namespace()
     values: dict[str, Any] = {"properties": [["namespace", namespace]], "times": []}
     nodes: Any = Read({"element": "a", "labels": [], **values})
     loops: Any = Read({"source": "a", "target": "a", "type": "NEXT", **values})
@@ -43,7 +39,7 @@ def test_what_is_copied_stands_once_in_the_copy_where_a_commit_had_no_answer(
         "nodes": partial(compacting.copy_nodes, nodes, connection),
         "relationships": partial(compacting.copy_relationships, loops, connection, ends),
     }
-    monkeypatch.setattr(neo4j.Transaction, "commit", commit_without_an_answer)
+    lose_replies(monkeypatch)
     with pytest.raises(ConnectionError) as caught:
         copy[what]()
     monkeypatch.undo()

@@ -348,13 +348,6 @@ def test_a_home_that_cannot_be_used_is_an_error_that_says_so(tmp_path: Path, art
     assert not {finding.name: finding for finding in examine(server)}["home"].ok
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs the right to give a folder away")
-def test_the_home_of_another_user_is_refused(tmp_path: Path, artifacts: Path) -> None:
-    os.chown(tmp_path, 12345, 12345)
-    with pytest.raises(ConnectionError, match="belongs to another user"):
-        EmbeddedServer(tmp_path, artifacts).up()
-
-
 def test_a_full_disk_is_an_error_that_says_so(small_disk: Path, artifacts: Path) -> None:
     server = EmbeddedServer(small_disk / "home", artifacts)
     with pytest.raises(ConnectionError, match="MB are free"):
