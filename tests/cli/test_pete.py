@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -202,11 +200,6 @@ def test_wrong_usage_is_two() -> None:
     assert memorygraph("pete", "run", "main", "--grammar", "other").returncode == 2
 
 
-def test_no_database_is_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
-    assert memorygraph("pete", "show", "main").returncode == 3
-
-
 def test_a_failing_endpoint_is_four(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     with endpoint(Failure(401, "no")):
         assert memorygraph("pete", "step", "main").returncode == 4
@@ -222,17 +215,3 @@ def test_a_closed_log_is_refused(endpoint: Endpoint) -> None:
         memorygraph("pete", "step", "main")
         again = memorygraph("pete", "run", "main")
     assert (again.returncode, "is closed, and can't go on" in again.stderr) == (1, True)
-
-
-@pytest.mark.slow
-def test_a_reader_that_has_enough_is_no_error(log: str) -> None:
-    command = f"{shlex.quote(sys.executable)} -m memorygraph pete show main | head -c 5"
-    finished = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False, env=os.environ.copy()
-    )
-    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "conte", "")
-
-
-def test_help_says_what_each_command_does() -> None:
-    shown = memorygraph("pete", "--help").stdout
-    assert all(name in shown for name in ("fold", "grammar", "list", "run", "sense", "show", "step", "unfold"))

@@ -380,8 +380,3 @@ def test_a_session_is_kept_as_a_run() -> None:
     )
     query = "MATCH (r:Run {namespace: $namespace})-[:GENERATED]->(g) RETURN r.status AS status, g.instruction AS i"
     assert document("query", query) == [{"status": "done", "i": "Go"}]
-
-
-def test_help_says_what_it_does() -> None:
-    for command in ("run", "repl"):
-        assert "kept in" in " ".join(memorygraph(command, "--help").stdout.split())

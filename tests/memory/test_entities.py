@@ -24,7 +24,6 @@ from memorygraph.memory import pages
 from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
 from memorygraph.memory.pages import EntityGraph, PageRequest, PageStart, WholeGraph, as_json
 from memorygraph.memory.values import AnyRelation, Entity, EntityValue, ObservationDeletion, Observations, Relation
-from memorygraph.query import Query
 from tests.examples import FEWEST_GRAPHS, amount, examples
 
 
@@ -926,16 +925,6 @@ def test_a_name_as_long_as_allowed_is_stored_and_a_longer_one_refused(mem: Memor
     assert mem.observations(name) == ["x"]
     with pytest.raises(ValueError, match="at most 1500"):
         entity(name + "x")
-
-
-def test_the_database_itself_keeps_what_is_written_twice_from_being_stored_twice(mem: Memory) -> None:
-    mem.create(entity("A", "x"))
-    query = Query(
-        "MATCH (node:Observation {namespace: $namespace}) RETURN count(node) AS nodes",
-        {"namespace": mem.graph.namespace},
-    )
-    mem.add("A", "x")
-    assert mem.graph.connection.read(query) == [{"nodes": 1}]
 
 
 def test_a_program_cannot_take_over_the_name_of_an_entity(mem: Memory) -> None:

@@ -461,8 +461,6 @@ def test_merges_lose_nothing_but_edges_between_the_two_and_are_undone_completely
 
 NAMES: dict[str, Callable[[MemoryGraph], CreatedEntities]] = {
     "capitals": lambda graph: graph.entities.create([entity("ADA LOVELACE", "likes tea")]),
-    "small letters": lambda graph: graph.entities.create([entity("ada lovelace", "likes tea")]),
-    "mixed": lambda graph: graph.entities.create([entity("aDa LOVElace", "likes tea")]),
     "of many": lambda graph: graph.entities.create(
         [entity("ada lovelace", "likes tea"), *(entity(f"Person {index}") for index in range(150))]
     ),
@@ -620,12 +618,6 @@ def test_an_entity_that_exists_keeps_its_type_and_the_outcome_says_so(
     [again] = graph.entities.create([entity("Bob", kind="person")]).outcomes
     assert (again.entity_type, again.outcome) == ("robot", "unchanged")
     assert {each.name: each.entity_type for each in graph.entities.read_graph().entities}["Ada"] == "person"
-
-
-def test_an_unknown_name_is_answered_with_the_one_in_another_case(graph: MemoryGraph) -> None:
-    graph.entities.create([entity("Ada Lovelace")])
-    with pytest.raises(NotFoundError, match="ada lovelace not found, did you mean Ada Lovelace"):
-        graph.entities.observe([Observations(entity_name="ada lovelace", contents=["likes tea"])])
 
 
 def test_what_is_found_by_the_parts_of_its_words_is_found_after_a_merge(graph: MemoryGraph) -> None:
