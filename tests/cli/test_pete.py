@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pytest
 
 from memorygraph.scripted.replies import Failure
-from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, memorygraph
+from tests.memory.endpoints import Endpoint
 
 SERVER = Path(__file__).parent.parent / "runtime" / "tools" / "mcp_server.py"
 MCP = f"calc=mcp://{shlex.quote(sys.executable)} {shlex.quote(str(SERVER))}"
@@ -24,21 +21,7 @@ LOG = """context main() {
     tl;dr /* second */ }
   // and on"""
 
-Endpoint: TypeAlias = Callable[..., AbstractContextManager[ScriptedModel]]
-
 pytestmark = pytest.mark.usefixtures("environment")
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    @contextmanager
-    def start(*replies: Any, **options: Any) -> Iterator[ScriptedModel]:
-        with ScriptedModel(list(replies), **options) as model:
-            monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-            monkeypatch.setenv("MEMORYGRAPH_MODEL", "any")
-            yield model
-
-    return start
 
 
 @pytest.fixture

@@ -19,9 +19,8 @@ from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.elements import Edge
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory import entities as entities_module
 from memorygraph.memory import pages
-from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
+from memorygraph.memory.entities import Entities
 from memorygraph.memory.pages import EntityGraph, PageRequest, PageStart, WholeGraph, as_json
 from memorygraph.memory.values import AnyRelation, Entity, EntityValue, ObservationDeletion, Observations, Relation
 from tests.examples import FEWEST_GRAPHS, amount, examples
@@ -420,11 +419,10 @@ class _LostOnce(Connection):
         return result
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+@pytest.mark.usefixtures("planned")
 def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
-    mem: Memory, server: tuple[str, tuple[str, str] | None], planned: int, monkeypatch: pytest.MonkeyPatch
+    mem: Memory, server: tuple[str, tuple[str, str] | None]
 ) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
     mem.create(entity("A", "x"))
     with _LostOnce(*server) as connection:
         created, outcomes = Entities(Namespace(connection, mem.graph.namespace)).create(
