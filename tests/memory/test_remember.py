@@ -126,8 +126,11 @@ def test_a_program_is_found_in_what_models_put_around_it(said: str) -> None:
 
 
 @pytest.mark.parametrize("said", [ADA, f"```\n{ADA}\n```", f"```contextscript\n{ADA}\n```"])
-def test_a_draft_among_the_thoughts_of_a_model_is_not_stored(graph: MemoryGraph, endpoint: Endpoint, said: str) -> None:
-    draft = '<think>\nMaybe:\n```\nNode(node_id="wrong", name="W", data="");\n```\nNo.</think>\n\n'
+@pytest.mark.parametrize("opening", ["<think>\n", ""])
+def test_a_draft_among_the_thoughts_of_a_model_is_not_stored(
+    graph: MemoryGraph, endpoint: Endpoint, said: str, opening: str
+) -> None:
+    draft = opening + 'Maybe:\n```\nNode(node_id="wrong", name="W", data="");\n```\nNo.\n</think>\n\n'
     with endpoint(draft + said):
         remembered = graph.remember("I am Ada.")
     assert (remembered.program.strip(), remembered.attempts, ids(graph)) == (ADA, 1, {"ada"})
