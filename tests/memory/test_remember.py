@@ -169,7 +169,9 @@ def test_the_model_is_shown_the_ids_of_what_is_known(graph: MemoryGraph, endpoin
         remembered = graph.remember("Ada Lovelace died in 1852 and likes tea no more.")
     shown = asked(model)[1]["content"]
     assert ADA in shown
-    assert 'Edge(edge_id="likes", to_node="tea", weight=0.9); # Ada Lovelace likes Tea' in shown
+    # Which of its nodes is found first, and has the edge below it, depends on what other tests have stored meanwhile.
+    end = 'to_node="tea"' if shown.index(ADA) < shown.index('Node(node_id="tea"') else 'from_node="ada"'
+    assert f'Edge(edge_id="likes", {end}, weight=0.9); # Ada Lovelace likes Tea' in shown
     assert "ada" in {hit.id for hit in remembered.recalled}
     assert (graph.node("ada").name, graph.node("ada").data) == ("Ada Lovelace", "Died in 1852.")
     with pytest.raises(NotFoundError):
