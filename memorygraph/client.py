@@ -1056,8 +1056,9 @@ class MemoryGraph:
 
         `server-memory` is the JSONL file of the reference MCP memory server; `mem0` what `Memory.get_all()` gives, as
         JSON; `langgraph-store` the items of a store of LangGraph, as lines of JSON or a list; `basic-memory` a folder
-        of its notes. What is here of it already stays as it is, but for an item of which the file says something
-        else with a later `updated_at`; `warnings` say what was not taken.
+        of its notes. Ask mem0 and LangGraph for all of it: by themselves they give twenty memories and ten items. What
+        is here of it already stays as it is, but for an item of which the file says something else with a later
+        `updated_at`; `warnings` say what was not taken.
 
         Raises:
             NotFoundError: there is no such file or folder.
