@@ -19,7 +19,24 @@ class Answer(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-class WebService:
+class LocalServer:
+    """A web server on a free port of this machine."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.port = self._server.server_port
+        self.host = f"127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Self:
+        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class WebService(LocalServer):
     """Answers each request, of a method and a path with a body, as a function says."""
 
     def __init__(self, answer: Callable[[str, str, bytes], Answer]) -> None:
@@ -40,16 +57,7 @@ class WebService:
             def log_message(self, *_: Any) -> None:
                 """Say nothing."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.host = f"127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
 
 
 class Stranger(WebService):

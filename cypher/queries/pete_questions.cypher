@@ -69,10 +69,3 @@ WITH goal, subject, object, first[0] AS edge, first[1] AS surface,
 RETURN goal, subject, object, edge, surface
 ORDER BY goal, subject_number, subject, object_number, object
 LIMIT $limit;
-
-// name: names
-// Parameters: namespace, ids.
-UNWIND $ids AS id
-MATCH (node:Node {namespace: $namespace, id: id})
-USING INDEX SEEK node:Node(namespace, id)
-RETURN node.id AS id, node.name AS name;

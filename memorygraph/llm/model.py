@@ -96,11 +96,9 @@ MEANINGS = {
 class CompletionOptions(TypedDict, total=False):
     """The options of a request for a completion."""
 
-    temperature: float | None
     tools: Sequence[Mapping[str, Any]] | None
     response_format: Mapping[str, Any] | None
-    extra: Mapping[str, Any] | None  # further fields that only some endpoints take, such as a grammar
-    timeout: float | None
+    extra: Mapping[str, Any] | None  # further fields, such as a temperature, or a grammar that only some endpoints take
     max_tokens: int | None
 
 
@@ -181,7 +179,7 @@ class OpenAIModel:
         """Return the model's answer to a conversation; a `ModelError` says that there is none."""
         request = self._request(messages, **options)
         started = time.perf_counter()
-        with self._translated(options.get("timeout")):
+        with self._translated():
             raw = self._connect().chat.completions.with_raw_response.create(**request)
             document = read_document(raw.content)
         return read_completion(document, time.perf_counter() - started, request["extra_body"])
@@ -195,13 +193,13 @@ class OpenAIModel:
 
         request = self._request(messages, **options)
         started = time.perf_counter()
-        with self._translated(options.get("timeout")):
+        with self._translated():
             chunks = self._connect().chat.completions.create(
                 stream=True, stream_options={"include_usage": True}, **request
             )
 
         def documents() -> Iterator[dict[str, Any]]:
-            with self._translated(options.get("timeout")):
+            with self._translated():
                 for chunk in chunks:
                     if not isinstance(chunk, openai.BaseModel):  # the client hands on whatever JSON an event has
                         raise ModelError("the model endpoint's stream has an event that is not an object")
@@ -241,7 +239,6 @@ class OpenAIModel:
                 input=texts,
                 model=self.embedding_name,
                 encoding_format="float",  # the one that every endpoint knows
-                timeout=self._timeout,
             )
             return read_vectors(read_document(raw.content), len(texts))
 
@@ -269,11 +266,9 @@ class OpenAIModel:
         self,
         messages: Sequence[WireMessage],
         *,
-        temperature: float | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         response_format: Mapping[str, Any] | None = None,
         extra: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
         max_tokens: int | None = None,
     ) -> dict[str, Any]:
         """Return the client's arguments for a completion; `extra_body` is what is recorded beside the messages."""
@@ -281,7 +276,6 @@ class OpenAIModel:
         is_openai = urlsplit(self.base_url or f"//{OPENAI_HOST}").hostname == OPENAI_HOST
         given = {
             "model": self.name,
-            "temperature": temperature,
             "tools": list(map(dict, tools or ())) or None,
             "response_format": dict(response_format) if response_format else None,
             "max_completion_tokens" if is_openai else "max_tokens": max_tokens,
@@ -289,7 +283,7 @@ class OpenAIModel:
         body = {name: value for name, value in given.items() if value is not None} | dict(extra or {})
         # The client sends dictionaries alone, and no other mappings.
         said = [dict(message) for message in messages]
-        return {"messages": said, "model": self.name, "extra_body": body, "timeout": timeout or self._timeout}
+        return {"messages": said, "model": self.name, "extra_body": body}
 
     def _connect(self, hint: str = "") -> openai.OpenAI:
         """The client, made at the first call; `hint` is what else may be wrong where no endpoint is configured."""

@@ -216,14 +216,13 @@ def read_reply(text: str, fields: Sequence[ShapeField]) -> dict[str, Any]:
     raise UnparsableReply("the model's answer is not JSON")
 
 
-def repair_input(original: Any, error: object, previous: Any = None) -> Any:
-    """Return the input of the next attempt: the original one, and what was wrong with the latest answer."""
-    # `previous` is the answer, where it was JSON; a mismatch holds it already.
-    said = isinstance(error, ShapeMismatch) or previous is not None
-    if isinstance(error, ShapeMismatch) and previous is None:
-        previous = error.value
+def repair_input(original: Any, error: str, previous: Any = None) -> Any:
+    """Return the input of the next attempt: the original one, and what was wrong with the latest answer.
+
+    `previous` is that answer, where it was JSON.
+    """
     parts = ["Previous generation failed."]
-    if said:  # quoted, or the lines of a text could be read as parts of the prompt
+    if previous is not None:  # quoted, or the lines of a text could be read as parts of the prompt
         parts.append(f"Previous output:\n{indented(previous)}")
     parts += [f"Error:\n{error}", "Return corrected JSON matching the requested schema only."]
     repair = "\n\n".join(parts)

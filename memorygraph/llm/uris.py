@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memorygraph.errors import MemoryGraphError, ModelError
@@ -85,16 +84,9 @@ def model_of(
 
 
 def find_model(model: str | None = None, addresses: PinnedAddresses | None = None) -> OpenAIModel:
-    """Return the model of a name or a URI, by default that of MEMORYGRAPH_MODEL."""
+    """Return the model of a name or a URI, by default that of MEMORYGRAPH_MODEL; `with` closes it."""
     model = model or os.environ.get("MEMORYGRAPH_MODEL")
     return model_of(model, addresses=addresses) if model and "://" in model else OpenAIModel(model)
-
-
-@contextmanager
-def open_model(model: str | None = None) -> Iterator[OpenAIModel]:
-    """Open the model of a name or a URI, by default that of MEMORYGRAPH_MODEL; close its connections at the end."""
-    with find_model(model) as found:
-        yield found
 
 
 def forbidden_part(rest: str) -> str | None:

@@ -18,7 +18,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError, Problem
 from memorygraph.graph.loads import Loader, LoadReport
 from memorygraph.graph.namespace import Namespace
 from memorygraph.languages import parse
-from memorygraph.llm.uris import open_model
+from memorygraph.llm.uris import find_model
 from memorygraph.memory.prompt_texts import count_units
 from memorygraph.memory.prompts import (
     ANSWER_MESSAGE,
@@ -163,7 +163,7 @@ class Chat:
         """
         check_text(text)
         text = without_own_secrets(text)
-        with self._lock, open_model(self._model) as model:
+        with self._lock, find_model(self._model) as model:
             before = recent_entries(self.messages.entries(), self._history)
             shown = self._show(text, before)
             system, user = build_prompt(CHAT, ANSWER_MESSAGE, shown, "message of the user", text).messages()

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from memorygraph.errors import ModelError
 from memorygraph.llm.addresses import show_endpoint
 from memorygraph.llm.model import OPENAI_HOST, OpenAIModel
-from memorygraph.llm.uris import open_model
+from memorygraph.llm.uris import find_model
 from memorygraph.memory.local import LocalEmbedder
 from memorygraph.memory.vectors import configured_embedder
 from memorygraph.messages.passages import TOKENS_OF_MODEL
@@ -31,7 +31,7 @@ def examine_endpoint() -> Sequence[Diagnosis]:
     if not configured and "://" not in (chosen or ""):
         step = "set OPENAI_BASE_URL or OPENAI_API_KEY, and MEMORYGRAPH_MODEL, when you want one"
         return [Diagnosis(name, ok=True, detail=f"none is configured: {NEEDED_BY}", next_step=step)]
-    with open_model(chosen) as model:
+    with find_model(chosen) as model:
         return [examine_choice(name, model, model.name if chosen else None, "MEMORYGRAPH_MODEL")]
 
 

@@ -24,7 +24,7 @@ from memorygraph.languages.contextscript import print_contextscript
 from memorygraph.llm.completion import Completion, WireMessage, answers_of, call_of
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.structured import without_thoughts
-from memorygraph.llm.uris import open_model
+from memorygraph.llm.uris import find_model
 from memorygraph.memory.prompt_texts import number_items
 from memorygraph.memory.prompts import (
     LANGUAGE,
@@ -157,7 +157,7 @@ def remember_text(
     check_text(text)
     text = without_own_secrets(text)
     limit = Budget.parse(budget) if isinstance(budget, str) else budget
-    with open_model(model) as asked:
+    with find_model(model) as asked:
         writer = ProgramWriter(Loader(namespace), asked, CONVERSATION, "remember", attempts)
         shown = show_memory(namespace, text, limit, embedder=embedder, accept=lambda hit: hit.kind == "node")
         messages = build_prompt(REMEMBER, WRITE_TEXT, shown, "text to remember", text).messages()

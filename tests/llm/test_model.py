@@ -38,10 +38,9 @@ def test_a_completion_holds_all_that_is_known() -> None:
     with ScriptedModel([reply]) as server, _model(server) as model:
         completion = model.complete(
             HI,
-            temperature=0.5,
             tools=[WEATHER],
             response_format={"type": "json_object"},
-            extra={"grammar": 'root ::= "x"', "seed": 1},
+            extra={"temperature": 0.5, "grammar": 'root ::= "x"', "seed": 1},
             max_tokens=100,
         )
     assert completion.content == "Hello"
@@ -64,7 +63,7 @@ def test_a_completion_holds_all_that_is_known() -> None:
 
 def test_what_is_not_asked_for_is_not_sent() -> None:
     with ScriptedModel(["x"]) as server, _model(server) as model:
-        model.complete(HI, temperature=0.0)
+        model.complete(HI, extra={"temperature": 0.0})
     assert server.requests[0].json == {"model": "any", "messages": HI, "temperature": 0.0}
 
 
@@ -269,21 +268,11 @@ def test_the_environment_says_how_long_a_model_may_take(monkeypatch: pytest.Monk
 
 
 def test_the_variable_of_the_timeout_is_named_only_where_it_counts() -> None:
-    def listen_to(model: OpenAIModel) -> None:
-        with model.stream(HI, timeout=0.2) as stream:
-            list(stream)
-
-    calls: list[Callable[[OpenAIModel], object]] = [
-        lambda model: model.complete(HI, timeout=0.2),
-        listen_to,
-        lambda model: model.offered(0.2),
-    ]
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
-        with OpenAIModel("any", url, api_key="", retries=0) as model:
-            for call in calls:
-                with pytest.raises(ModelError, match="in time: try again, or allow more time"):
-                    call(model)
+        model = OpenAIModel("any", url, api_key="", retries=0)
+        with model, pytest.raises(ModelError, match="in time: try again, or allow more time"):
+            model.offered(0.2)
 
 
 def test_a_local_endpoint_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.llm.model import read_timeout
-from memorygraph.llm.uris import ModelUri, model_of, open_model
+from memorygraph.llm.uris import ModelUri, find_model, model_of
 from memorygraph.scripted.replies import Failure, Stall
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.scripted.conftest import HI
@@ -141,7 +141,7 @@ def test_the_environment_names_a_model_by_its_address_too(monkeypatch: pytest.Mo
     with ScriptedModel("Hello") as server:
         host = server.base_url.removeprefix("http://").removesuffix("/v1")
         monkeypatch.setenv("MEMORYGRAPH_MODEL", f"ollama://{host}/qwen")
-        with open_model() as model:
+        with find_model() as model:
             assert model.complete(HI).content == "Hello"
         assert server.requests[0].json["model"] == "qwen"
 

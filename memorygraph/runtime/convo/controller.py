@@ -75,7 +75,8 @@ class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
     def __init__(self, source: str | syntax.ConvoProgram, **options: Unpack[RunOptions]) -> None:
         given = options.get("listener")
         self._group = ListenerGroup(*([given] if given else []))
-        self._engine = open_engine(read_program(source, options), {**options, "listener": self._group})
+        program = parse(source, "convo", file=options.get("file")) if isinstance(source, str) else source
+        self._engine = open_engine(program, {**options, "listener": self._group})
         self._running = False
 
     @property
@@ -183,11 +184,6 @@ class ConvoGraphController(AbstractContextManager["ConvoGraphController"]):
         self._engine.stop()
         if self.state == "ready":
             self._engine.end(GraphFailure("the run was stopped", "stopped"))
-
-
-def read_program(source: str | syntax.ConvoProgram, options: RunOptions) -> syntax.ConvoProgram:
-    """The program in a source, unless it is one already."""
-    return parse(source, "convo", file=options.get("file")) if isinstance(source, str) else source
 
 
 def fill_placeholders(program: syntax.ConvoProgram, values: Mapping[str, Any]) -> syntax.ConvoProgram:

@@ -165,7 +165,6 @@ class Engine:
     resume: Iterable[ConvoStep] = ()
     summary: bool = False
     limits: RunLimits | None = None
-    file: str | None = None
     mock: bool = False
     run_id: str | None = None  # under which it is stored
     conversation: str | None = None
@@ -218,9 +217,8 @@ class Engine:
             if step.start is not UNDEFINED:
                 self.start = step.start
                 return told.reopen(step.start, step)
-        first = told.find_start(resumed=bool(self.known_steps))
-        if not self.known_steps:
-            self.start = told.record()
+        first = told.find_start()
+        self.start = told.record()
         return first
 
     def end(self, error: Exception | None = None) -> ConvoGraphResult:

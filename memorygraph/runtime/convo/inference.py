@@ -277,22 +277,19 @@ def tool_schema(function: syntax.FunctionMessage, evaluator: Evaluator) -> dict[
 
 
 def read_arguments(
-    given: str | Mapping[str, Any], function: syntax.FunctionMessage, evaluator: Evaluator, *, cut: bool = False
+    given: str, function: syntax.FunctionMessage, evaluator: Evaluator, *, cut: bool = False
 ) -> dict[str, Any]:
     """Read the arguments that a model gives to a function, as its parameters' types; others are left out.
 
     Where the model's reply was cut, an error says so.
     """
     signature = evaluator.signature(function)
-    value: Any = given
-    if isinstance(given, str):
-        try:
-            value = parse_json(given, strict=True) if given.strip() else {}
-        except ValueError as error:
-            shown = excerpt(given)
-            why = "were cut at the model's limit of tokens, and " if cut else ""
-            raise ReplyError(f"the arguments for `{function.name}` {why}are not JSON: {error}: {shown}") from error
-    if not isinstance(value, Mapping):
+    try:
+        value = parse_json(given, strict=True) if given.strip() else {}
+    except ValueError as error:
+        why = "were cut at the model's limit of tokens, and " if cut else ""
+        raise ReplyError(f"the arguments for `{function.name}` {why}are not JSON: {error}: {excerpt(given)}") from error
+    if not isinstance(value, dict):
         raise ReplyError(f"the arguments for `{function.name}` must be a JSON object, and are {name_kind(value)}")
     try:
         arguments: dict[str, Any] = signature.coerce(value, f"`{function.name}`")

@@ -94,7 +94,8 @@ def open_engine(program: ConvoProgram, options: RunOptions, definition: ConvoPro
     """
     given: dict[str, Any] = dict(options)
     graph: GraphClient | None = given.pop("graph", None)
-    folder = given.pop("folder", None) or (Path(given["file"]).parent if given.get("file") else None)
+    file = given.pop("file", None)
+    folder = given.pop("folder", None) or (Path(file).parent if file else None)
     import_folder = given.pop("import_folder", None)
     folders = [Path(each) if each is not None else None for each in (folder, import_folder)]
     program = resolve_imports(program, *folders)

@@ -362,14 +362,11 @@ class Surroundings:
     heard: Any = UNDEFINED  # the last thing that was said: the input of the next visit
     visit: Visit | None = None  # the visit that the messages are in
 
-    def find_start(self, *, resumed: bool) -> Visit:
-        """Read the messages; give the visit at the last `goto`.
-
-        A run that is resumed without its `GraphStart`, of an earlier version, does not execute `do` again.
-        """
+    def find_start(self) -> Visit:
+        """Read the messages; give the visit at the last `goto`."""
         for message in self.scene.graph.outside:
             if self.scene.is_enabled(message):
-                self.read(message, resumed=resumed)
+                self.read(message)
         if self.visit is None:
             raise GraphFailure("there are no node results: no `> goto` says where the graph begins", "no-goto")
         if self.given is not None:  # it goes before the last `goto`, which only now is known to be the last
@@ -396,7 +393,7 @@ class Surroundings:
         self.scene.restore(start)
         return Visit(first.node, first.input)
 
-    def read(self, message: syntax.Message, *, resumed: bool) -> None:
+    def read(self, message: syntax.Message) -> None:
         """Read a message, and execute the code in it."""
         match message:
             case syntax.FunctionMessage(modifier="call"):
@@ -404,7 +401,7 @@ class Surroundings:
             case syntax.CodeMessage(role="result"):
                 entry = self.scene.recorded_result(message)
                 self.hear(entry, entry.value)
-            case syntax.CodeMessage(role="define" | "do") if message.role == "define" or not resumed:
+            case syntax.CodeMessage(role="define" | "do"):
                 self.scene.evaluator.statements(message.statements)
             case syntax.TextMessage(role="goto" | "exitGraph"):
                 self.end_visit()

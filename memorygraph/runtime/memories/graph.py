@@ -123,7 +123,9 @@ class GraphMemory(ImportedMemory):
     def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
         """The envelopes of what a filter wants: the records that programs added, newest first, then other nodes."""
         wanted = Filter.read(filter)
-        rows = chain(self.read_records(wanted), self.read_other_nodes(wanted))
+        rows = self.read_pages("memories/records", "before", AFTER_ALL, wanted)
+        if wanted.kind is None:  # which no other node has
+            rows = chain(rows, self.read_pages("memories/other-nodes", "after", "", wanted))
         found = [*islice((kept for kept in map(read_envelope, rows) if wanted.fits(kept["record"])), wanted.limit)]
         return MemoryResult([self.with_origin(kept) for kept in found], count=len(found))
 
@@ -161,14 +163,6 @@ class GraphMemory(ImportedMemory):
         """Mark a value with the node that it comes from."""
         self._read.add(fields["id"])
         return stored(fields, [self._before_id + fields["id"]])
-
-    def read_records(self, wanted: Filter) -> Iterator[dict[str, Any]]:
-        """Read the records that programs added, the newest first."""
-        return self.read_pages("memories/records", "before", AFTER_ALL, wanted)
-
-    def read_other_nodes(self, wanted: Filter) -> Iterator[dict[str, Any]]:
-        """Read the other nodes by their ids; they have no kind."""
-        return iter(()) if wanted.kind is not None else self.read_pages("memories/other-nodes", "after", "", wanted)
 
     def read_pages(self, query: str, side: str, place: str, wanted: Filter) -> Iterator[dict[str, Any]]:
         """Read page by page what stands on one side of an id."""

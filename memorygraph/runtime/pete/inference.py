@@ -38,7 +38,6 @@ class Proof:
     edge: str | None
     rule: str | None
     because: tuple[Proof, ...] = field(repr=False)
-    text: str
     by: str = ""
 
 
@@ -330,7 +329,6 @@ class ProofSearch:
             if place not in needed:
                 needed[place] = table.answers[pair]
                 wanted += needed[place].because
-        names = self.knowledge.names({node for _, pair in needed for node in pair}) if needed else {}
         made: dict[Place, Proof] = {}
         for (table, pair), found in sorted(needed.items(), key=lambda item: item[1].height):
             lemma, negated = table.pattern.predicate
@@ -338,19 +336,19 @@ class ProofSearch:
             rule = found.clause.rule if found.clause else None
             identifier, called = (rule.id, rule.called) if rule else (None, "")
             because = tuple(made[place] for place in found.because)
-            made[table, pair] = Proof(goal, found.edge, identifier, because, goal.text(names), called)
+            made[table, pair] = Proof(goal, found.edge, identifier, because, called)
         return [made[self.root, pair] for pair in pairs]
 
 
-def explain_proof(proof: Proof, names: Mapping[str, str] | None = None) -> list[str]:
+def explain_proof(proof: Proof, names: Mapping[str, str]) -> list[str]:
     r"""Write a proof as indented lines: what holds, and below it why. Each derivation is shown once.
 
-    `names` replace those of the nodes.
+    `names` are those of the nodes; a node without one is shown by its id.
 
-    >>> ends = Term("leo"), Term("meat")
-    >>> likes = Proof(Goal(ends[0], "like", ends[1]), "edge-1", None, (), "leo likes meat")
-    >>> eats = Proof(Goal(ends[0], "eat", ends[1]), None, "memory-3", (likes,), "leo eats meat", "_x eats _y if …")
-    >>> print(*explain_proof(eats), sep="\n")
+    >>> ends = Term("memory-1"), Term("meat")
+    >>> likes = Proof(Goal(ends[0], "like", ends[1], forms=("likes",)), "edge-1", None, ())
+    >>> eats = Proof(Goal(ends[0], "eat", ends[1], forms=("eats",)), None, "memory-3", (likes,), "_x eats _y if …")
+    >>> print(*explain_proof(eats, {"memory-1": "leo"}), sep="\n")
     leo eats meat, by the rule "_x eats _y if …", because
       leo likes meat (fact)
     """
@@ -359,7 +357,7 @@ def explain_proof(proof: Proof, names: Mapping[str, str] | None = None) -> list[
     rest = [(proof, "")]
     while rest:
         proof, indent = rest.pop()
-        text = proof.text if names is None else proof.goal.text(names)
+        text = proof.goal.text(names)
         if proof.rule is None:
             lines.append(f"{indent}{text} (fact)")
         elif proof.goal in shown:

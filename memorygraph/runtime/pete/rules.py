@@ -1,8 +1,8 @@
-"""Rules as questions use them, with places for variables; and what questions read: rules, facts and names."""
+"""Rules as questions use them, with places for variables; and what questions read: rules and facts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -184,11 +184,6 @@ class Knowledge:
             for number, pattern in enumerate(patterns)
         ]
         return self._run("pete_questions/facts", rows=rows, limit=limit)
-
-    def names(self, nodes: Iterable[str]) -> dict[str, str]:
-        """Read the names of nodes, of those that have one."""
-        rows = self._run("pete_questions/names", ids=sorted(nodes))
-        return {row["id"]: row["name"] for row in rows if row["name"]}
 
     def read_rules(self, predicates: set[Predicate], nesting: int) -> None:
         """Read the rules that can be reached, by one query for all that are nested equally deep."""

@@ -20,7 +20,7 @@ from memorygraph.languages.pete.items import NAME_PATTERN, RESERVED
 from memorygraph.languages.pete.syntax import Opening, Piece, SensorReport
 from memorygraph.limits import budget_of_run
 from memorygraph.llm.model import grammar_field
-from memorygraph.llm.uris import open_model
+from memorygraph.llm.uris import find_model
 from memorygraph.runtime.pete.addresses import find_addressed, parse_address
 from memorygraph.runtime.pete.faculties import (
     Faculties,
@@ -171,7 +171,7 @@ class Thought:
             raise MemoryGraphError(f"a model has at least one attempt, and not {attempts}")
         limit = Budget.parse(budget) if isinstance(budget, str) else budget
         settled = self._prepare()
-        with open_model(model or self._model) as asked:
+        with find_model(model or self._model) as asked:
             field = grammar_field(asked, grammar)
             taker = TurnTaker(self._store, asked, self._all_faculties(), number, field, max_tokens)
             with budget_of_run().active():

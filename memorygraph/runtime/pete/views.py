@@ -16,7 +16,6 @@ from memorygraph.context.clipping import Strategy
 from memorygraph.context.labels import one_line
 from memorygraph.context.prompt import ContextItem, Unused
 from memorygraph.context.tokens import MAX_RUN_CHARACTERS, count_tokens
-from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.pete.syntax import BLANKS
 from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.pages import (
@@ -230,14 +229,9 @@ def label_context(frame: Frame) -> str:
 
 
 def view(
-    root: Frame,
-    budget: Budget | None = None,
-    *,
-    current: Frame | None = None,
-    folded: Collection[int] = (),
-    unfolded: Collection[int] = (),
+    root: Frame, budget: Budget | None = None, *, folded: Collection[int] = (), unfolded: Collection[int] = ()
 ) -> View:
-    r"""View a log within a budget, from the current context: the innermost open one, if none is given.
+    r"""View a log within a budget, from the current context: the innermost open one.
 
     Contexts to be folded are, unless they are open or no shorter then; those to be unfolded come first where room is
     short. A context of both is folded.
@@ -249,14 +243,11 @@ def view(
     >>> print(view(log, Budget.parse("80")).text)
     context main() {
       context cool() = memory:2 /* it is cool */
-
-    Raises:
-        MemoryGraphError: the current context is not in the log.
     """
     wishes = Wishes(frozenset(folded), find_unfolded(root, unfolded, folded))
-    planner = ViewPlanner(root, budget, current or root.innermost(), wishes)
+    planner = ViewPlanner(root, budget, root.innermost(), wishes)
     room = planner.open_room(0)
-    if budget is None or planner.all_fits(budget, room):
+    if budget is None or planner.all_fits(budget):
         room.show_all()
     else:
         room = planner.fit(budget, room)
@@ -265,7 +256,7 @@ def view(
 
 @dataclass
 class ViewPlanner:
-    """Finds the room for a log. The heads on the way to the current and the innermost open context always stand."""
+    """Finds the room for a log. The heads on the way to the current context always stand."""
 
     root: Frame
     budget: Budget | None
@@ -276,17 +267,13 @@ class ViewPlanner:
     def open_room(self, limit: int) -> Room:
         """Open a room that shows only what always stands."""
         room = Room(limit, measure_of(self.budget), self.wishes, self.units)
-        for frame in (self.current, self.root.innermost()):
-            path = frame.path()
-            if self.root not in path:
-                raise MemoryGraphError(f"memory:{frame.address} is no context in memory:{self.root.address}")
-            room.open(path[path.index(self.root) :])
+        path = self.current.path()
+        room.open(path[path.index(self.root) :])
         return room
 
-    def all_fits(self, budget: Budget, smallest: Room) -> bool:
-        """Whether the log fits, with only that folded which shall be, and does not stand open."""
-        standing = {page.frame.address for page in smallest.pages.values()}
-        texts = list(self.root.texts(self.wishes.folded - standing))
+    def all_fits(self, budget: Budget) -> bool:
+        """Whether the log fits, with only that folded which shall be."""
+        texts = list(self.root.texts(self.wishes.folded))
         texts[0] = texts[0].lstrip(BLANKS)
         characters = sum(map(len, texts))
         if not budget.in_tokens:

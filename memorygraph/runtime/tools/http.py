@@ -52,14 +52,10 @@ class HttpTool(ImportedTool):
 
     def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
         super().__init__(name, uri, folder, permissions)
-        self._address = require_base(uri)
+        self.address = require_base(uri)
         self._base = uri.rstrip("/")
         self._stack = ExitStack()
         self._portal: BlockingPortal | None = None
-
-    def address(self) -> Address:
-        """The host and port that the tool reaches."""
-        return self._address
 
     def get(self, path: Any = "", query: Any = None) -> ToolResult:
         """Get what is at a path."""
@@ -170,7 +166,7 @@ class HttpTool(ImportedTool):
         """Refuse a URL, as it will be sent, that leads elsewhere than below the tool's address."""
         base = urlsplit(self._base)
         path, root = url.path, unquote(base.path).rstrip("/")
-        here = url.scheme == base.scheme and address_of(str(url)) == self._address and not url.userinfo
+        here = url.scheme == base.scheme and address_of(str(url)) == self.address and not url.userinfo
         if not here or climbs(path) or not (path == root or path.startswith(f"{root}/")):
             raise MemoryGraphError(f"{url.copy_with(query=None)} is not below {self.uri}")
 

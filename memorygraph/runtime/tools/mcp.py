@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memorygraph.errors import MemoryGraphError
 from memorygraph.limits import Cancelled, LimitExceeded, wait_for
 from memorygraph.llm.addresses import PinnedAddresses
-from memorygraph.runtime.permissions import Address, Permissions
+from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools.descendants import ending_descendants
 from memorygraph.runtime.tools.http import require_base
 from memorygraph.runtime.tools.shell import child_environment, command_words
@@ -46,15 +46,11 @@ class McpTool(ImportedTool):
     def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
         super().__init__(name, uri, folder, permissions)
         remote = self.rest.startswith(("http://", "https://"))
-        self._address = require_base(self.rest) if remote else None
+        self.address = require_base(self.rest) if remote else None
         self._words = [] if remote else command_words(self.rest)
         if not remote and not self._words:
             raise MemoryGraphError("write `mcp://COMMAND ARGUMENTS` or `mcp://http://HOST:PORT/PATH`")
         self._session: McpSession | None = None
-
-    def address(self) -> Address | None:
-        """The host and port of a server that is reached over HTTP."""
-        return self._address
 
     def perform(self, method: str, arguments: list[Any]) -> ToolResult:
         """Call the server's tool; the server is started or reached first, if it is not yet."""
@@ -75,7 +71,7 @@ class McpTool(ImportedTool):
         """The session of this tool, opened at its first use."""
         if self._session is not None:
             return self._session
-        if self._address is not None:
+        if self.address is not None:
             self._session = McpSession(connect_http(self.rest, self.permissions.addresses))
         else:
             self._session = McpSession(connect_pipes(self._words, self.folder))

@@ -42,6 +42,7 @@ class ImportedTool(Imported[ToolResult]):
 
     kind = "tool"
     failure = ToolFailure
+    address: Address | None = None  # the host and port that the tool reaches, if it does
 
     def __init__(self, name: str, uri: str, folder: Path, permissions: Permissions) -> None:
         super().__init__(name, uri)
@@ -51,7 +52,7 @@ class ImportedTool(Imported[ToolResult]):
 
     def require_permission(self) -> None:
         """Raise Refused, unless the user has allowed what the tool would do."""
-        self.permissions.require(self.scheme, f"the tool `{self.name}` ({self.uri})", self.address())
+        self.permissions.require(self.scheme, f"the tool `{self.name}` ({self.uri})", self.address)
 
     def call(self, method: str, arguments: list[Any]) -> ToolResult:
         """Call a method, if the user has allowed it."""
@@ -65,10 +66,6 @@ class ImportedTool(Imported[ToolResult]):
     def methods(self) -> Mapping[str, ToolMethod]:
         """Its methods by their names; one that cannot tell raises Refused or ToolFailure."""
         return {name: ToolMethod((getattr(self, name).__doc__ or "").partition("\n")[0]) for name in self.METHODS}
-
-    def address(self) -> Address | None:
-        """The host and port that the tool reaches, if it does."""
-        return None
 
     def close(self) -> None:
         """End what the tool has started; it can be called more than once."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memorygraph import MemoryGraph
-from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.runtime.convo.model import scripted
 
 PROGRAM = """
 // CANARY-COMMENT
@@ -90,8 +90,7 @@ def test_no_byte_of_what_was_not_declared_is_sent(
     script = tmp_path / "CANARY-SCRIPT.as"
     script.write_text(PROGRAM)
     monkeypatch.setenv("CANARY_VALUE", "CANARY-ENVIRONMENT")
-    with ScriptedModel(REPLIES) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    with scripted(REPLIES) as model:
         result = graph.run_file(script, {"caller": "CANARY-CALLER"})
         sent = b"\n".join(
             b" ".join(
@@ -108,14 +107,13 @@ def test_no_byte_of_what_was_not_declared_is_sent(
     assert str(tmp_path).encode() not in sent
 
 
-def test_a_canary_that_is_declared_is_found(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_canary_that_is_declared_is_found(graph: MemoryGraph) -> None:
     program = PROGRAM.split("agent Worker", maxsplit=1)[0]
     program = "\n".join(line for line in program.splitlines() if "import llm M" in line)
     program += """
     main agent A { model M role "r" description "d"
       main func(input) { use input.x return generate({ input: "Go" }) { return { n number } } } }
     """
-    with ScriptedModel(['{"n": 1}']) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    with scripted(['{"n": 1}']) as model:
         graph.run(program, {"x": "CANARY"})
         assert b"CANARY" in model.requests[0].body

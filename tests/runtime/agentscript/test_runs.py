@@ -28,6 +28,7 @@ from memorygraph import (
 )
 from memorygraph.graph.connection import Connection
 from memorygraph.library import NamedQuery, cypher_folder, read_blocks
+from memorygraph.llm.completion import Usage
 from memorygraph.messages.recorder import Recorder
 from memorygraph.runtime.agentscript.generation import GenerationRecord
 from memorygraph.runtime.agentscript.store import AgentRunStore
@@ -36,6 +37,7 @@ from memorygraph.runtime.runs import RunWriter
 from memorygraph.runtime.values import ValueProblem
 from memorygraph.scripted.replies import BadJson, Failure, Reply, Request
 from memorygraph.scripted.scripted_model import ScriptedModel
+from tests.runtime.convo.model import scripted
 
 RECALLS = """
 import llm M from "openai://m"
@@ -55,9 +57,8 @@ INPUT = {"question": "guidance computer", "long": "x" * 50}
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch) -> Any:
-    with ScriptedModel(["no json", '{"text": "It had 2,048 words."}', Failure(401, "no")]) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+def model() -> Any:
+    with scripted(["no json", '{"text": "It had 2,048 words."}', Failure(401, "no")]) as model:
         yield model
 
 
@@ -142,13 +143,9 @@ def test_the_transcript_has_each_attempt_as_it_was_said(known: MemoryGraph) -> N
     assert transcript.count("Previous generation failed.") == 1
 
 
-def test_the_transcript_of_a_failed_generation_has_its_answers_and_why_it_failed(
-    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ScriptedModel(["no json", Failure(400, "no")]) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-        with pytest.raises(ModelError):
-            known.run(RECALLS, INPUT)
+def test_the_transcript_of_a_failed_generation_has_its_answers_and_why_it_failed(known: MemoryGraph) -> None:
+    with scripted(["no json", Failure(400, "no")]), pytest.raises(ModelError):
+        known.run(RECALLS, INPUT)
     transcript = known.stored_run("last").transcript
     assert "\n> assistant\nno json\n\n> result\nfailed: the model endpoint refused the request" in transcript
 
@@ -167,16 +164,13 @@ def test_a_run_that_fails_is_kept_with_its_trace(known: MemoryGraph, model: Scri
     assert len(model.requests) == 3
 
 
-def test_an_answer_in_which_a_model_refuses_is_kept_with_its_tokens(
-    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_in_which_a_model_refuses_is_kept_with_its_tokens(known: MemoryGraph) -> None:
     said = {"role": "assistant", "content": None, "refusal": "I won't."}
     usage = {"prompt_tokens": 30, "completion_tokens": 4, "total_tokens": 34}
     body = {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}], "usage": usage}
-    with ScriptedModel(BadJson(json.dumps(body))) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-        with pytest.raises(ModelError, match=r"the model refuses: I won't\."):
-            known.run(RECALLS, INPUT)
+    refused = pytest.raises(ModelError, match=r"the model refuses: I won't\.")
+    with scripted(BadJson(json.dumps(body))) as model, refused:
+        known.run(RECALLS, INPUT)
     assert len(model.requests) == 1
     kept = known.query(
         "MATCH (g:Generation {namespace: $namespace}) "
@@ -185,17 +179,8 @@ def test_an_answer_in_which_a_model_refuses_is_kept_with_its_tokens(
     assert kept == [{"tokens": 4, "errors": ["the model refuses: I won't."], "answers": 1}]
 
 
-def test_the_tokens_of_a_generation_are_those_of_all_its_attempts(
-    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def answer(text: str, read: int, written: int) -> BadJson:
-        said = {"role": "assistant", "content": text}
-        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-        body = {"choices": [{"index": 0, "message": said, "finish_reason": "stop"}], "usage": usage}
-        return BadJson(json.dumps(body))
-
-    with ScriptedModel([answer("no json", 30, 4), answer('{"text": "Yes."}', 50, 6)]) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+def test_the_tokens_of_a_generation_are_those_of_all_its_attempts(known: MemoryGraph) -> None:
+    with scripted([Reply("no json", usage=Usage(30, 4)), Reply('{"text": "Yes."}', usage=Usage(50, 6))]):
         known.run(RECALLS, INPUT)
     [kept] = known.query(
         "MATCH (g:Generation {namespace: $namespace}) RETURN g.prompt_tokens AS read, g.completion_tokens AS written"
@@ -216,14 +201,10 @@ main agent A {
     ("limit", "cut"),
     [("limit: 5", "its limit of 5 tokens"), ("limit: 2k", "its limit of 2000 tokens"), ("", "the endpoint's limit")],
 )
-def test_the_user_and_the_model_hear_that_an_answer_was_cut(
-    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, limit: str, cut: str
-) -> None:
+def test_the_user_and_the_model_hear_that_an_answer_was_cut(graph: MemoryGraph, limit: str, cut: str) -> None:
     replies = [Reply('{"inner": {"text": 1}, ', finish_reason="length"), Reply("", finish_reason="length")]
-    with ScriptedModel(replies) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-        with pytest.raises(ModelError) as caught:
-            graph.run(ASKS.replace("LIMIT", limit))
+    with scripted(replies) as model, pytest.raises(ModelError) as caught:
+        graph.run(ASKS.replace("LIMIT", limit))
     wrong = f"the model's answer was cut at {cut}"
     advice = "give `generate` a larger `limit`, or ask for less"
     assert f"<script>:5:24: no answer fits after 2 attempts: {wrong}; {advice}\n" in str(caught.value)
@@ -233,11 +214,8 @@ def test_the_user_and_the_model_hear_that_an_answer_was_cut(
     assert kept == {"errors": [wrong, wrong]}
 
 
-def test_an_answer_that_is_whole_is_taken_though_the_model_was_cut_after_it(
-    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ScriptedModel([Reply('```json\n{"text": "Yes."}\n```\nThis is', finish_reason="length")]) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+def test_an_answer_that_is_whole_is_taken_though_the_model_was_cut_after_it(graph: MemoryGraph) -> None:
+    with scripted([Reply('```json\n{"text": "Yes."}\n```\nThis is', finish_reason="length")]):
         assert graph.run(ASKS.replace("LIMIT", "limit: 5")).value == {"text": "Yes."}
 
 
@@ -273,8 +251,7 @@ def test_a_run_goes_on_when_the_database_is_lost(
         lost.close()
         return '{"text": "still here"}'
 
-    with ScriptedModel(close_and_answer) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    with scripted(close_and_answer):
         program = RECALLS.replace("use Known.recall(input.question) < 2k", "")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -309,8 +286,7 @@ def test_no_model_is_asked_after_ctrl_c_and_the_generation_says_so(
     calls = "".join(f"func f{n}() {{ return f{n - 1}() }} " for n in range(1, depth))
     asks = 'repeat * 20 { x = generate({ input: "Go" }) { return { text string } } } return 1'
     agent = f'model M role "R" description "D" func f0() {{ {asks} }} {calls} main func() {{ return f{depth - 1}() }}'
-    with ScriptedModel(interrupt_second) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    with scripted(interrupt_second):
         monkeypatch.setattr(AgentRunStore, "end", end_after_calls)
         with pytest.raises(KeyboardInterrupt):
             graph.run(f'import llm M from "openai://m" main agent A {{ {agent} }}')
@@ -320,10 +296,9 @@ def test_no_model_is_asked_after_ctrl_c_and_the_generation_says_so(
     assert [step["ok"] for step in graph.stored_run(run.id).steps] == [True, False]
 
 
-def test_a_call_is_kept_where_the_trace_has_no_room_for_it(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_is_kept_where_the_trace_has_no_room_for_it(graph: MemoryGraph) -> None:
     program = RECALLS.replace("use Known.recall(input.question) < 2k", "").replace(" < 10", "")
-    with ScriptedModel('{"text": "x"}') as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    with scripted('{"text": "x"}') as model:
         with pytest.raises(ProgramError, match="values of 0 MB"):
             graph.run(program, {**INPUT, "long": "x" * 40_000}, limits=RunLimits(max_bytes=150_000))
         assert len(model.requests) == 1
@@ -421,12 +396,9 @@ EMPTIES = json.dumps({"facts": [{"id": "agc", "data": ""}]})
 
 
 @pytest.mark.parametrize("record", ["fact", '{ id: fact.id data: "" }'])
-def test_a_model_cannot_update_a_node_that_the_run_has_not_read(
-    known: MemoryGraph, monkeypatch: pytest.MonkeyPatch, record: str
-) -> None:
+def test_a_model_cannot_update_a_node_that_the_run_has_not_read(known: MemoryGraph, record: str) -> None:
     program = KEEPS.replace("RECORD", record)
-    with ScriptedModel(EMPTIES) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    with scripted(EMPTIES):
         with pytest.raises(MemoryGraphError, match="a model wrote the id `agc`"):
             known.run(program.replace("BEFORE", 'use Known.recall("moon") < 2k'), {})
         assert known.node("agc").data == "2,048 words of memory."
@@ -434,10 +406,9 @@ def test_a_model_cannot_update_a_node_that_the_run_has_not_read(
     assert known.node("agc").data == ""
 
 
-def test_a_model_may_add_nodes_and_a_program_update_any(known: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_may_add_nodes_and_a_program_update_any(known: MemoryGraph) -> None:
     added = json.dumps({"facts": [{"id": "new", "name": "New", "data": "1"}, {"id": "new", "data": "2"}]})
-    with ScriptedModel(added) as model:
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+    with scripted(added):
         known.run(KEEPS.replace("RECORD", "fact").replace("BEFORE", ""), {})
         known.run(KEEPS.replace("RECORD", '{ id: "agc" data: fact.data }').replace("BEFORE", ""), {})
     assert (known.node("new").data, known.node("agc").data) == ("2", "2")

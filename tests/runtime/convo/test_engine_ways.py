@@ -65,15 +65,11 @@ def as_data(result: ConvoGraphResult) -> dict[str, Any]:
     return data
 
 
-def by_function(_replies: list[Any]) -> ConvoGraphResult:
-    return execute_convo_graph(HELLO)
-
-
-def by_controller(_replies: list[Any]) -> ConvoGraphResult:
+def by_controller() -> ConvoGraphResult:
     return ConvoGraphController(HELLO).run()
 
 
-def by_steps(_replies: list[Any]) -> ConvoGraphResult:
+def by_steps() -> ConvoGraphResult:
     controller = ConvoGraphController(HELLO)
     for _ in controller.steps():
         pass
@@ -81,7 +77,7 @@ def by_steps(_replies: list[Any]) -> ConvoGraphResult:
     return controller.result
 
 
-def by_conversation(_replies: list[Any]) -> ConvoGraphResult:
+def by_conversation() -> ConvoGraphResult:
     conversation = Conversation(HELLO, summary=False)
     while True:
         try:
@@ -101,9 +97,9 @@ WAYS = [by_controller, by_steps, by_conversation]
 @pytest.mark.parametrize("replies", [REPLIES, ['{"value": "other"}', "no"], [Failure(400)], ["nonsense"], REPLIES[:3]])
 def test_all_ways_give_the_same(way: Any, replies: list[Any]) -> None:
     with scripted(replies) as model:
-        expected, asked = as_data(by_function(replies)), sent(model)
+        expected, asked = as_data(execute_convo_graph(HELLO)), sent(model)
     with scripted(replies) as model:
-        assert as_data(way(replies)) == expected
+        assert as_data(way()) == expected
         assert sent(model) == asked
 
 
@@ -355,20 +351,6 @@ def test_a_run_that_goes_on_asks_what_it_would_have_asked(
     assert (result.value, [step.node for step in result.steps]) == (whole.value, [step.node for step in whole.steps])
     if "rand" not in source:
         assert sent(model) == [*asked[: len(first)], *asked[len(first) + 1 :]]
-
-
-def test_a_run_that_an_earlier_version_kept_goes_on() -> None:
-    source = (
-        "> define\nAnswer = map(score: int)\n@to b\n> node a\n> user\nOne\n> node b\n@json Answer\n> user\nTwo\n"
-        "> nodeEnd\n> user\nx\n> goto a"
-    )
-    with scripted(["one", DOWN, '{"score": 1}']):
-        kept = [step.as_dict() for step in execute_convo_graph(source).steps]
-        for data in kept:
-            data.pop("start", None)
-            data.pop("types", None)
-        result = execute_convo_graph(source, resume=[ConvoStep.from_dict(data) for data in kept])
-    assert (result.error, result.value) == (None, {"score": 1})
 
 
 def test_the_branches_of_a_fork_go_on_too() -> None:

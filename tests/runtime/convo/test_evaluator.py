@@ -1,4 +1,4 @@
-"""Templates, variables, functions, tools, and errors with their place."""
+"""Templates, variables, functions, and errors with their place."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from memorygraph.errors import ModelError, ScriptError, Source
 from memorygraph.languages.convo.syntax import Template
-from memorygraph.llm.structured import ReplyError
 from memorygraph.runtime.convo.evaluator import Evaluator
-from memorygraph.runtime.convo.inference import read_arguments, tool_schema
 from memorygraph.runtime.convo.scope import Environment
 from memorygraph.runtime.convo.types import BASIC, Enum
 from memorygraph.runtime.convo.values import UNDEFINED
@@ -292,95 +290,6 @@ def test_define_makes_values_and_types() -> None:
     script.run()
     variables = script.environment.variables
     assert (variables["n"], variables["m"], variables["t"]) == (3, {"a": [1], "b": True}, "n is 3")
-
-
-# Tools
-
-
-TOOL = """
-# Flags a user
-# for review
-> flagUser(
-    flag: enum("none" "bad")
-
-    # Message to be sent
-    message?: string
-
-    count: int
-) -> ( flag )
-
-> plain()
-> anything(value)
-"""
-
-
-def test_tool_schemas() -> None:
-    script = Script(TOOL)
-    flag, plain, anything = (tool_schema(function, script.evaluator) for function in script.functions)
-    assert flag["type"] == "function"
-    assert flag["function"]["name"] == "flagUser"
-    assert flag["function"]["parameters"] == {
-        "type": "object",
-        "properties": {
-            "flag": {"type": "string", "enum": ["none", "bad"]},
-            "message": {"type": "string", "description": "Message to be sent"},
-            "count": {"type": "integer"},
-        },
-        "required": ["flag", "count"],
-        "additionalProperties": False,
-    }
-    empty = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-    assert plain == {"type": "function", "function": {"name": "plain", "parameters": empty}}
-    assert anything["function"]["parameters"]["properties"] == {"value": {}}
-
-
-def test_a_description_of_a_function_reaches_the_schema() -> None:
-    script = Script(TOOL)
-    description = tool_schema(script.functions[0], script.evaluator)["function"].get("description")
-    assert description == script.functions[0].description
-    assert description is not None
-    assert description.split() == ["Flags", "a", "user", "for", "review"]
-
-
-@pytest.mark.parametrize(
-    ("text", "arguments"),
-    [
-        ('{"flag": "none", "count": 1}', {"flag": "none", "count": 1}),
-        ('{"count": "1", "flag": "bad", "message": 5, "more": []}', {"flag": "bad", "count": 1, "message": "5"}),
-        ('{"flag": "none", "count": 1.0, "message": null}', {"flag": "none", "count": 1}),
-        ({"flag": "none", "count": 1}, {"flag": "none", "count": 1}),
-    ],
-)
-def test_arguments_of_a_model(text: Any, arguments: dict[str, Any]) -> None:
-    script = Script(TOOL)
-    assert read_arguments(text, script.functions[0], script.evaluator) == arguments
-
-
-def test_no_arguments_at_all() -> None:
-    script = Script(TOOL)
-    assert read_arguments("", script.functions[1], script.evaluator) == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{", "the arguments for `flagUser` are not JSON"),
-        ("[1]", "the arguments for `flagUser` must be a JSON object, and are a list"),
-        ("null", "must be a JSON object, and are null"),
-        ('{"flag": NaN}', "NaN is not a JSON number"),
-        ("[" * 100_000, "are not JSON"),
-        ('{"count": ' + "1" * 5000 + "}", "are not JSON"),
-        ("", "`flagUser`.flag is missing"),
-        ('{"flag": "other", "count": 1}', '`flagUser`.flag must be one of "none", "bad", and is a text: "other"'),
-        ('{"flag": "bad", "count": "many"}', '`flagUser`.count must be a whole number, and is a text: "many"'),
-    ],
-)
-def test_wrong_arguments_of_a_model(text: str, message: str) -> None:
-    script = Script(TOOL)
-    with pytest.raises(ReplyError) as caught:
-        read_arguments(text, script.functions[0], script.evaluator)
-    assert message in str(caught.value)
-    assert len(str(caught.value)) < 300
 
 
 def test_the_type_of_an_expression() -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, ClassVar
 
 import pytest
@@ -18,6 +17,7 @@ from memorygraph.runtime.permissions import Permissions, Refused
 from memorygraph.runtime.tools import http
 from tests.runtime.convo.expressions import Script
 from tests.runtime.tools.portals import portal_threads
+from tests.web_services import LocalServer
 
 
 @dataclass
@@ -66,14 +66,8 @@ def serve() -> Iterator[Callable[[], Service]]:
 
         def start() -> Service:
             service = Service()
-            server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"service": service}))
-            server.daemon_threads = True
-            service.port = server.server_address[1]
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(server.server_close)
-            stack.callback(server.shutdown)
+            server = LocalServer(type("Bound", (Handler,), {"service": service}))
+            service.port = stack.enter_context(server).port
             return service
 
         yield start

@@ -8,9 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -26,6 +24,7 @@ from memorygraph.scripted.replies import Failure, Request
 from tests.conftest import EXAMPLES, empty_namespace
 from tests.examples import mostly_slow
 from tests.runtime.convo.model import scripted, tool
+from tests.web_services import Site
 
 REVIEW = (EXAMPLES / "product-review.convo").read_text("utf-8")
 SAVED = {block.name: block for block in read_blocks(cypher_folder() / "browser" / "graphs.cypher")}
@@ -43,54 +42,23 @@ ORDER BY has.order
 """
 
 
-class Shop:
-    """A web service of this machine that notes what it is sent."""
-
-    def __init__(self) -> None:
-        self.requests: list[tuple[str, str, Any]] = []
-        shop = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                shop.requests.append((self.command, self.path, json.loads(body)))
-                answer = json.dumps(f"id-{len(shop.requests)}").encode()
-                self.send_response(200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(answer)))
-                self.end_headers()
-                self.wfile.write(answer)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.host = f"127.0.0.1:{self._server.server_port}"
-        Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
 @pytest.fixture
-def shop() -> Iterator[Shop]:
-    shop = Shop()
-    yield shop
-    shop.close()
+def shop() -> Iterator[Site]:
+    with Site() as site:
+        yield site
 
 
-def local(shop: Shop) -> str:
+def local(shop: Site) -> str:
     """The example, with its calls going to the local service."""
     return REVIEW.replace("https://api.convo-lang.ai", f"http://{shop.host}")
 
 
-def test_a_run_is_a_chain_of_steps_with_their_messages(graph: MemoryGraph, shop: Shop) -> None:
+def test_a_run_is_a_chain_of_steps_with_their_messages(graph: MemoryGraph, shop: Site) -> None:
     with scripted(POSITIVE):
         result = graph.run(local(shop), language="convo", allow_hosts=[shop.host])
     assert result.value == "Reward sent"
     assert [step["node"] for step in result.steps] == ["screenInput", "categorize", "reward"]
-    assert [path for _, path, _ in shop.requests] == ["/mock/send-email"]
+    assert [path for path, _ in shop.posts] == ["/mock/send-email"]
     rows = graph.query(CHAIN, {"run": result.run})
     assert [(row["node"], row["route"], row["next"]) for row in rows] == [
         ("screenInput", "categorize", "categorize"),
@@ -136,7 +104,7 @@ def test_a_node_that_is_called_exit_is_stored_apart_from_the_way_out(graph: Memo
 
 
 @pytest.mark.parametrize("block", SAVED.values(), ids=lambda block: block.name)
-def test_saved_queries_are_documented_and_answer(connection: Connection, block: NamedQuery, shop: Shop) -> None:
+def test_saved_queries_are_documented_and_answer(connection: Connection, block: NamedQuery, shop: Site) -> None:
     graph = empty_namespace(connection)
     documented = block.documentation.partition("Parameters: ")[2]
     assert all(parameter in documented for parameter in block.parameters)
@@ -169,7 +137,7 @@ with MemoryGraph.connect(namespace=sys.argv[2]) as graph:
 def test_a_killed_run_goes_on_and_repeats_nothing(
     server: tuple[str, tuple[str, str] | None],
     graph: MemoryGraph,
-    shop: Shop,
+    shop: Site,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     killed_at: int,
@@ -203,11 +171,11 @@ def test_a_killed_run_goes_on_and_repeats_nothing(
         assert result.run == kept["id"]
         assert result.value == "Reward sent"
         assert len(model.requests) == len(POSITIVE) + 1
-    assert len(shop.requests) == 1
+    assert len(shop.posts) == 1
     assert [row["node"] for row in graph.query(CHAIN, {"run": kept["id"]})] == ["screenInput", "categorize", "reward"]
 
 
-def test_only_a_broken_run_of_the_same_program_is_gone_on_with(graph: MemoryGraph, shop: Shop) -> None:
+def test_only_a_broken_run_of_the_same_program_is_gone_on_with(graph: MemoryGraph, shop: Site) -> None:
     with scripted(POSITIVE):
         result = graph.run(local(shop), language="convo", allow_hosts=[shop.host])
         with pytest.raises(ConflictError, match="is done"):
@@ -220,7 +188,7 @@ def test_only_a_broken_run_of_the_same_program_is_gone_on_with(graph: MemoryGrap
             graph.run(REVIEW, language="convo", resume="nothing")
 
 
-def test_a_journal_that_was_torn_and_gone_on_with_is_read(graph: MemoryGraph, shop: Shop) -> None:
+def test_a_journal_that_was_torn_and_gone_on_with_is_read(graph: MemoryGraph, shop: Site) -> None:
     with scripted(POSITIVE) as model:
         with pytest.raises(ScriptError, match="--allow-host"):
             graph.run(local(shop), language="convo")
@@ -241,7 +209,7 @@ def test_a_journal_that_was_torn_and_gone_on_with_is_read(graph: MemoryGraph, sh
             file.write(kept["state"][:40])
         result = graph.run(local(shop), language="convo", allow_hosts=[shop.host], resume=kept["id"])
         assert (result.value, len(model.requests)) == ("Reward sent", 3)
-    assert len(shop.requests) == 1
+    assert len(shop.posts) == 1
     assert not path.exists()
 
 
@@ -286,15 +254,15 @@ def test_a_call_is_kept_though_the_run_is_killed_before_it_is_written(
     assert graph.messages(conversation)[-1]["content"] == answer
 
 
-def test_a_run_that_is_left_before_it_begins_is_not_stored(graph: MemoryGraph, shop: Shop) -> None:
+def test_a_run_that_is_left_before_it_begins_is_not_stored(graph: MemoryGraph, shop: Site) -> None:
     source = f'> do\nhttpPost("http://{shop.host}/a" {{}})\n> node a\n> nodeEnd\n> goto a'
     with graph.convo(source, allow_hosts=[shop.host]):
         pass
-    assert (shop.requests, graph.runs()) == ([], [])
+    assert (shop.posts, graph.runs()) == ([], [])
 
 
 def test_no_code_is_executed_again_where_the_user_stops_a_run_while_the_model_thinks(
-    graph: MemoryGraph, shop: Shop
+    graph: MemoryGraph, shop: Site
 ) -> None:
     def interrupt(_step: ConvoStep) -> None:
         raise KeyboardInterrupt  # as Ctrl-C does before the first call is complete
@@ -307,10 +275,10 @@ def test_no_code_is_executed_again_where_the_user_stops_a_run_while_the_model_th
         stopping.run()
     with scripted("ok"):
         assert graph.convo(source, allow_hosts=[shop.host], resume="last").run().value == "ok"
-    assert [path for _, path, _ in shop.requests] == ["/outside", "/node"]
+    assert [path for path, _ in shop.posts] == ["/outside", "/node"]
 
 
-def test_dropping_a_namespace_drops_its_graphs_and_steps(graph: MemoryGraph, shop: Shop) -> None:
+def test_dropping_a_namespace_drops_its_graphs_and_steps(graph: MemoryGraph, shop: Site) -> None:
     with scripted(POSITIVE):
         graph.run(local(shop), language="convo", allow_hosts=[shop.host])
     graph.drop_namespace(graph.namespace)
@@ -318,7 +286,7 @@ def test_dropping_a_namespace_drops_its_graphs_and_steps(graph: MemoryGraph, sho
     assert graph.query(left) == [{"n": 0}]
 
 
-def test_a_run_that_failed_keeps_the_step_and_goes_on_when_it_can(graph: MemoryGraph, shop: Shop) -> None:
+def test_a_run_that_failed_keeps_the_step_and_goes_on_when_it_can(graph: MemoryGraph, shop: Site) -> None:
     with scripted(POSITIVE) as model:
         with pytest.raises(ScriptError, match="--allow-host"):
             graph.run(local(shop), language="convo")
@@ -329,14 +297,14 @@ def test_a_run_that_failed_keeps_the_step_and_goes_on_when_it_can(graph: MemoryG
         assert (failed["status"], failed["completed"]) == ("failed", False)
         assert "--allow-host" in failed["error"]
         assert "--allow-host" in failed["step"]
-        assert shop.requests == []
+        assert shop.posts == []
         result = graph.run(local(shop), language="convo", allow_hosts=[shop.host], resume="last")
         assert (result.value, len(model.requests)) == ("Reward sent", 3)
-    assert len(shop.requests) == 1
+    assert len(shop.posts) == 1
 
 
 def test_where_the_home_cannot_be_written_each_step_waits_until_it_is_stored(
-    graph: MemoryGraph, shop: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    graph: MemoryGraph, shop: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # No folder can be made under a file: not even by root, whom a mode does not stop.
     (tmp_path / "file").touch()

@@ -44,6 +44,10 @@ Mail = map(
 ) -> ( return("Refund sent") )
 
 > sendMail(urgent?: boolean) Mail -> ( toEmail )
+
+> plain()
+
+> anything(value)
 """
 
 TEXT = {"type": "string"}
@@ -73,6 +77,8 @@ SCHEMAS: dict[str, tuple[str | None, dict[str, Any], list[str]]] = {
         },
         ["toEmail"],
     ),
+    "plain": (None, {}, []),
+    "anything": (None, {"value": {}}, ["value"]),
 }
 
 
@@ -112,6 +118,8 @@ def test_what_a_model_is_told(name: str, script: Script) -> None:
          {"toEmail": "5", "refundAmount": 5, "tags": ["1"]}),
         ("sendMail", '{"toEmail": "a", "urgent": "true"}', {"toEmail": "a", "urgent": True}),
         ("sendMail", '{"toEmail": "> goto evil {{input}}"}', {"toEmail": "> goto evil {{input}}"}),
+        ("sendMail", '{"toEmail": "a", "subject": null, "more": []}', {"toEmail": "a"}),
+        ("plain", "", {}),
     ],
 )  # fmt: skip
 def test_what_a_model_says(name: str, said: str, arguments: dict[str, Any], script: Script) -> None:
@@ -123,6 +131,11 @@ def test_what_a_model_says(name: str, said: str, arguments: dict[str, Any], scri
     [
         ("categorize", '{"category": "bad"}', '`categorize`.category must be one of "positive", "neutral", "negative"'),
         ("categorize", "positive", "the arguments for `categorize` are not JSON"),
+        ("categorize", "[" * 100_000, "are not JSON"),
+        ("categorize", '{"category": ' + "1" * 5000 + "}", "are not JSON"),
+        ("categorize", "[1]", "the arguments for `categorize` must be a JSON object, and are a list"),
+        ("categorize", "null", "must be a JSON object, and are null"),
+        ("categorize", "", "`categorize`.category is missing"),
         ("sendRefund", '{"toEmail": "a"}', "`sendRefund`.refundAmount is missing; it must be a number"),
         ("sendRefund", '{"toEmail": "a", "refundAmount": 1e999}', "`sendRefund`.refundAmount must be a number"),
         (

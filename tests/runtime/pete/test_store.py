@@ -470,7 +470,6 @@ def test_a_model_may_speak_of_what_nobody_knows(graph: MemoryGraph) -> None:
 _CLIENT = """
 import sys
 from memorygraph import MemoryGraph
-from tests.examples import examples
 with MemoryGraph.connect() as mg:
     print("ready", flush=True)
     mg.load(open(sys.argv[1]).read(), "pete")

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from memorygraph.budget import Budget
 from memorygraph.context.tokens import count_tokens
-from memorygraph.errors import MemoryGraphError
 from memorygraph.languages import parse
 from memorygraph.languages.pete.syntax import PeteProgram
 from memorygraph.runtime.pete.log import Frame, LogEntry
@@ -234,19 +233,6 @@ def test_the_smallest_view_may_be_too_large() -> None:
     assert seen.size == count_tokens(seen.text)
 
 
-def test_what_is_not_in_the_log_cannot_be_current() -> None:
-    with pytest.raises(MemoryGraphError, match="memory:9 is no context in memory:1"):
-        view(heat(), current=frame(None, 9, "context other() {"))
-
-
-def test_a_closed_context_can_be_current() -> None:
-    root = heat()
-    cool = next(found for found in frames(root) if found.address == 2)
-    seen = view(root, Budget.parse("380"), current=cool)
-    assert '@fan, set {"speed": 2} >> {"ok": true}' in seen.text
-    assert_readable(seen, root)
-
-
 @pytest.mark.slow
 def test_ten_thousand_contexts_in_each_other() -> None:
     root = inner = frame(None, 1, "context main() {")
@@ -294,8 +280,7 @@ def test_views_by_wish_are_logs(root: Frame, budget: Budget, data: st.DataObject
     all_frames = list(frames(root))
     addresses = st.sets(st.sampled_from([found.address for found in all_frames]))
     folded, unfolded = data.draw(addresses), data.draw(addresses)
-    current = data.draw(st.sampled_from(all_frames))
-    seen = view(root, budget, current=current, folded=folded, unfolded=unfolded)
+    seen = view(root, budget, folded=folded, unfolded=unfolded)
     assert_readable(seen, root)
     assert seen.size == measured(seen.text, budget)
     shown = Seen.of(seen.text, root)
@@ -304,21 +289,10 @@ def test_views_by_wish_are_logs(root: Frame, budget: Budget, data: st.DataObject
     if not budget.in_tokens:
         assert sum(item.clipped_size for item in seen.items) == seen.size
         assert sum(item.original_size for item in seen.items) == len(root.text)
-    smallest = view(root, Budget.parse(f"1{budget.unit}"), current=current, folded=folded)
+    smallest = view(root, Budget.parse(f"1{budget.unit}"), folded=folded)
     assert seen.fits or smallest.size > budget.limit
-    path = current.path()
+    path = innermost(root).path()
     assert not [found for found in all_frames if found in path and found in shown.folded]
-
-
-def test_a_context_that_stands_open_takes_its_room_though_it_shall_be_folded() -> None:
-    main = frame(None, 1, "context main(&a) {", tail="\n}")
-    entry(main, "fact", "\n&travis doesn't like &heat.")
-    entry(main, "fact", "\n&travis doesn't like &heat.")
-    cool = frame(main, 2, "\ncontext cool() {", tail="\n}")
-    entry(cool, "comment", "\n// It is hot.")
-    smallest = view(main, Budget.parse("1"), current=cool).size
-    for limit in range(smallest, len(main.text)):
-        assert view(main, Budget.parse(str(limit)), current=cool, folded=[1, 2]).fits
 
 
 @thorough
@@ -374,7 +348,8 @@ def test_the_last_entry_of_the_current_context_is_in_view_wherever_it_has_room(r
 @given(logs(), st.integers(1, 3000), st.data())
 def test_wishes_to_unfold_win(root: Frame, limit: int, data: st.DataObject) -> None:
     wish = data.draw(st.sampled_from(list(frames(root))))
-    smallest = view(root, Budget.parse("1"), current=wish)
-    if not wish.open and smallest.size + 2 * len(wish.text) + 400 <= limit // 2:
+    path = sum(len(found.head) + len(found.tail or "") + 150 for found in wish.path())
+    smallest = view(root, Budget.parse("1"))
+    if not wish.open and smallest.size + path + 2 * len(wish.text) + 400 <= limit // 2:
         seen = view(root, Budget.parse(str(limit)), unfolded=[wish.address])
         assert wish.text in seen.text

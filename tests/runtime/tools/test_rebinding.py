@@ -23,7 +23,7 @@ import pytest
 from memorygraph.errors import ModelError
 from memorygraph.llm.addresses import PinnedAddresses
 from memorygraph.llm.model import OpenAIModel
-from memorygraph.llm.uris import open_model
+from memorygraph.llm.uris import find_model
 from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ToolFailure, open_tool
@@ -113,7 +113,7 @@ def call_http_tool(host: str, permissions: Permissions) -> None:
 
 
 def ask_model(host: str, _permissions: Permissions) -> None:
-    with open_model(f"ollama://{host}/m") as model:
+    with find_model(f"ollama://{host}/m") as model:
         for _ in range(2):
             assert model.complete(HI).content == "hello"
 
