@@ -670,18 +670,11 @@ class MemoryGraph:
             MemoryGraphError: the folder has no conversations, or a file holds no conversation.
             ModelError: the embedding model failed.
         """
-        from memorygraph.memory.evaluation import evaluate_recall
+        from memorygraph.memory.datasets import DATASETS
+        from memorygraph.memory.evaluation import RecallEvaluator
 
-        embedder = self._recaller.embedder
-        return evaluate_recall(
-            self.connection,
-            Path(folder),
-            dataset=format,
-            depths=k,
-            facts=facts,
-            embedder=embedder,
-            progress=progress,
-        )
+        evaluator = RecallEvaluator(self.connection, DATASETS[format], k, facts, self._recaller.embedder)
+        return evaluator.run(Path(folder), progress)
 
     def query(
         self,

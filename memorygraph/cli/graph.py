@@ -384,7 +384,8 @@ def list_namespaces_command(graph: MemoryGraph) -> None:
     output.print_list(found, columns, lambda n: (n.name, n.revision, *(getattr(n, count) for count in COUNTED)))
     for namespace in found:
         if namespace.dropping:
-            output.say(f"the drop of {namespace.name} was interrupted; {finish_drop(namespace.name)} finishes it")
+            finish = f"`memorygraph namespaces drop {shlex.quote(namespace.name)} --yes`"
+            output.say(f"the drop of {namespace.name} was interrupted; {finish} finishes it")
 
 
 @namespaces_command.command("drop")
@@ -406,11 +407,6 @@ def drop_namespaces_command(graph: MemoryGraph, *, name: str, yes: bool, dry_run
     dropped = held if dry_run else graph.drop_namespace(name)
     done = "a dry run: nothing was deleted" if dry_run else f"dropped {name}: {describe_namespace(dropped)}"
     output.print_done(dropped.as_dict(), done)
-
-
-def finish_drop(name: str) -> str:
-    """The command that finishes a drop."""
-    return f"`memorygraph namespaces drop {shlex.quote(name)} --yes`"
 
 
 def describe_namespace(held: NamespaceInfo) -> str:

@@ -111,10 +111,7 @@ def embed_command(graph: MemoryGraph) -> None:
     """
     with output.progress_bar("embedding") as bar:
         count = graph.embed(bar.reach)
-    if output.wants_json():
-        output.print_json({"embedded": count})
-    else:
-        output.say(f"{count} new vectors")
+    output.print_done({"embedded": count}, f"{count} new vectors")
 
 
 @click.command("evaluate")

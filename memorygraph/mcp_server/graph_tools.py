@@ -35,11 +35,11 @@ from memorygraph.mcp_server.answers import (
 )
 from memorygraph.mcp_server.tools import (
     DEFAULT_TOKENS,
-    Advance,
     AnswerTokens,
     KnownArguments,
     Tool,
     ToolAnswer,
+    advance,
     keep_fitting,
     provenance,
     shorten_values,
@@ -96,8 +96,8 @@ def load_contextscript(
     For example: Node(node_id="ada", name="Ada", data="…"); Edge(edge_id="e1", from_node="ada", to_node="bob",
     verb="knows", weight=0.8); del(id=e1); A wrong program stores nothing, and the answer says where it is wrong.
     """
-    advance = partial(Advance().by, word="rows written")
-    report = graph.load(program, strict=strict, dry_run=dry_run, provenance=provenance(), progress=advance)
+    progress = partial(advance, word="rows written")
+    report = graph.load(program, strict=strict, dry_run=dry_run, provenance=provenance(), progress=progress)
     return ToolAnswer.of_report(report.as_dict())
 
 
@@ -368,10 +368,10 @@ def run_program(
         raise MemoryGraphError(
             f"the stored program `{name}` is one in {script.language}: leave `language` out, which goes with `program`"
         )
-    allowed, advance = server_models() if models is None else models, Advance()
+    allowed = server_models() if models is None else models
 
     def hear(event: Event, _depth: int) -> None:
-        advance.by(1, event["kind"])
+        advance(1, event["kind"])
 
     try:
         empty = tempfile.TemporaryDirectory()

@@ -182,8 +182,11 @@ class _Handlers:
         # What a client says of itself goes into the record of each write: one line, and not a long one.
         CALLER.set(sendable("".join(filter(str.isprintable, name_client(ctx))))[:MAX_CALLER].strip())
         loop = current_token()  # calls of a program that nest deep go on in threads that know no event loop
+        done = 0
 
-        def tell(done: int, word: str) -> None:
+        def tell(number: int, word: str) -> None:
+            nonlocal done
+            done += number
             from_thread.run(report_progress, ctx, done, word, token=loop)
 
         PROGRESS.set(tell)  # which does nothing where the client has not asked for it

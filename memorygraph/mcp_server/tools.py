@@ -44,7 +44,7 @@ FOUND_BY = frozenset({"id", "name", "from_node", "to_node"})  # in an item, what
 # What a client says that it is; the record of each of its writes says so too.
 CALLER: ContextVar[str] = ContextVar("caller", default="")
 
-# What tells the client how far its call is: what is done by now, and a word for it.
+# What tells the client how far its call is: how much more is done, and a word for it.
 PROGRESS: ContextVar[Callable[[int, str], None] | None] = ContextVar("progress", default=None)
 
 logger = logging.getLogger(__name__)
@@ -242,17 +242,10 @@ def provenance() -> Provenance:
     return Provenance(by=CALLER.get())
 
 
-class Advance:
-    """Counts what a call has done, and tells the client, if it asked for that."""
-
-    def __init__(self) -> None:
-        self._done = 0
-
-    def by(self, number: int, word: str) -> None:
-        """Count so much more of what a word names."""
-        self._done += number
-        if tell := PROGRESS.get():
-            tell(self._done, word)
+def advance(number: int, word: str) -> None:
+    """Tell the client that so much more of what a word names is done."""
+    if tell := PROGRESS.get():
+        tell(number, word)
 
 
 def explain_to_client(error: MemoryGraphError) -> str:

@@ -144,14 +144,9 @@ def find_one_edit_apart(
         for names in find_common_variants(by_length[length], by_length.get(length - 1, ())):
             for first, second in combinations(sorted(names), 2):
                 pair = (first, second)
-                if pair not in seen and keys_differ(first, second) and is_one_edit(first, second):
+                if pair not in seen and is_one_edit(first, second):
                     seen.add(pair)
                     yield "one edit", places[first] | places[second]
-
-
-def keys_differ(first: str, second: str) -> bool:
-    """Whether two names are not found to be the same by the order of their words."""
-    return sorted(first.split()) != sorted(second.split())
 
 
 def find_common_variants(longer: Sequence[str], shorter: Iterable[str]) -> Iterator[list[str]]:

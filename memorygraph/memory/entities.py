@@ -42,6 +42,7 @@ from memorygraph.memory.writes import (
     Writer,
     entity_ids,
     hashed_id,
+    observation_ids,
     with_other_ids,
 )
 from memorygraph.word_parts import parts_of_properties
@@ -89,7 +90,7 @@ class EntityPlan:
         self._related: set[tuple[str, str, str]] = set()
         self._like: dict[str, LikeNamed] = {}  # the entities that this plan has named, by `fold_name`
         self._kinds: dict[str, str] = dict(opened.kinds)
-        self._meant: dict[str, str] = {}  # the entity that a name stands for in another case, by that name
+        self.meant: dict[str, str] = {}  # the entity that an added name stands for in another case, by that name
         self.aliases = opened.aliases
 
     def next_index(self) -> int:
@@ -98,11 +99,6 @@ class EntityPlan:
         if index >= self._max_things:
             raise MemoryGraphError(f"at most {self._max_things} things can be stored at once")
         return index
-
-    def number_parts(self, index: int, number: int) -> tuple[int, ...]:
-        """The parts of an id that tell equal texts apart, and avoid ids that clashed before."""
-        number = number * 1000 + self._salts.get(index, 0)
-        return (number,) if number else ()
 
     def add_entity(self, name: str, kind: str, *, distinguish_case: bool = True) -> bool:
         """Plan an entity unless it exists, or else one whose name differs in case only; returns whether it is new."""
@@ -113,7 +109,7 @@ class EntityPlan:
         elif not distinguish_case and (like := self._opened.alike.get(name) or self._like.get(fold_name(name))):
             self.ids[name] = like.id
             self._kinds[like.id] = like.kind
-            self._meant[name] = like.name
+            self.meant[name] = like.name
         else:
             self._create(name, kind, index)
             new = True
@@ -131,10 +127,6 @@ class EntityPlan:
         parts = parts_of_properties({"name": name})
         self.rows.entities.append({"id": identifier, "name": name, "kind": kind, "index": index, **parts})
 
-    def did_you_mean(self, name: str) -> str | None:
-        """The entity that an added name stands for in another case, if nothing has the name itself."""
-        return self._meant.get(name)
-
     def other_kind(self, name: str, kind: str) -> str | None:
         """The type of an entity, if it is another one than this."""
         found = self._kinds.get(self.ids[name], kind)
@@ -149,8 +141,7 @@ class EntityPlan:
         observed = (self.ids[name], text, number)
         if observed not in self._observed:
             self._observed.add(observed)
-            parts: tuple[str | int, ...] = (self.ids[name], text, *self.number_parts(index, number))
-            ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
+            ids = observation_ids(self.ids[name], text, number, self._salts.get(index, 0))
             said = {"data": text, **parts_of_properties({"data": text})}
             row = {**ids, "entity": self.ids[name], "number": number, "index": index, **said}
             self.rows.observations.append(row)
@@ -162,7 +153,7 @@ class EntityPlan:
         ends = (self.ids[relation.source], relation.relation_type, self.ids[relation.target])
         if ends not in self._related:
             self._related.add(ends)
-            identifier = hashed_id("relation", *ends, *self.number_parts(index, 0))
+            identifier = hashed_id("relation", *ends, *filter(None, [self._salts.get(index)]))
             row = {"id": identifier, "source": ends[0], "target": ends[2], "verb": ends[1], "index": index}
             self.rows.relations.append(row)
         return index
@@ -300,7 +291,7 @@ class Entities:
                     added = [text for index, text in given[name] if index in stored.indexes]
                     said.setdefault(plan.ids[name], []).extend(added)
                     word = "created" if new[name] else "merged" if added else "unchanged"
-                    other = {"alias_of": plan.aliases.get(name), "did_you_mean": plan.did_you_mean(name)}
+                    other = {"alias_of": plan.aliases.get(name), "did_you_mean": plan.meant.get(name)}
                     kept = {"entity_type": None if new[name] else plan.other_kind(name, kind)}
                     outcomes.append(EntityOutcome(name=name, outcome=word, added_observations=added, **other, **kept))
                 created = [

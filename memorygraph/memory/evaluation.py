@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace, drop_namespace
-from memorygraph.memory.datasets import DATASETS, ConversationTurn, Dataset, DatasetName, Evidence
+from memorygraph.memory.datasets import ConversationTurn, Dataset, Evidence
 from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.messages.indexing import date_messages
@@ -98,7 +98,7 @@ class StoredConversation:
 
 @dataclass(frozen=True)
 class RecallEvaluator:
-    """Measures recall on conversations of one format."""
+    """Measures recall on conversations of one format, with or without the `facts` that come with them."""
 
     connection: Connection
     dataset: Dataset
@@ -107,7 +107,10 @@ class RecallEvaluator:
     embedder: Embedder | None = None
 
     def run(self, folder: Path, progress: Callable[[int, int], None] | None = None) -> Evaluation:
-        """Store the conversations of a folder, ask all of their questions, and delete them again."""
+        """Store the conversations of a folder, ask all of their questions, and delete them again.
+
+        `progress` is called with the number of questions done, and of all.
+        """
         total = sum(len(self.dataset.questions(document)) for document in self.dataset.documents(folder))
         if not total:
             needed = f"{self.dataset.layout} in the {self.dataset.title} format"
@@ -198,23 +201,6 @@ class RecallEvaluator:
             median(milliseconds),
             quantiles(milliseconds, n=20, method="inclusive")[-1] if len(milliseconds) > 1 else milliseconds[0],
         )
-
-
-def evaluate_recall(
-    connection: Connection,
-    folder: Path,
-    *,
-    dataset: DatasetName = "locomo",
-    depths: Sequence[int] = DEPTHS,
-    facts: bool,
-    embedder: Embedder | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Evaluation:
-    """Measure recall on a folder of conversations, with or without the facts that come with them.
-
-    `progress` is called with the number of questions done, and of all. All that is stored for it is deleted again.
-    """
-    return RecallEvaluator(connection, DATASETS[dataset], depths, facts, embedder).run(folder, progress)
 
 
 def mean_figures(judged: Sequence[JudgedRanking], depths: Sequence[int]) -> RecallFigures:

@@ -19,7 +19,7 @@ from memorygraph.graph.loads import Loader, LoadReport, Provenance, WriteResult
 from memorygraph.graph.namespace import IDS_PER_QUERY, Namespace, NamespaceTransaction
 from memorygraph.graph.sizes import refuse_merge
 from memorygraph.graph.writes import run_counted
-from memorygraph.memory.writes import hashed_id
+from memorygraph.memory.writes import observation_ids
 from memorygraph.query import Query
 from memorygraph.sentences import Sentence
 from memorygraph.word_parts import parts_of_properties
@@ -206,8 +206,7 @@ def add_edge(plan: MergePlan, edge: Mapping[str, Any], said: Mapping[str, str]) 
 def plan_observation(transaction: NamespaceTransaction, entity: str, data: str) -> dict[str, str]:
     """Find free ids for an observation of an entity, the first of them those that an observation of this text has."""
     for number in range(MAX_CANDIDATE_IDS):
-        parts: tuple[str | int, ...] = (entity, data, number * 1000) if number else (entity, data)
-        ids = {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
+        ids = observation_ids(entity, data, number)
         if not transaction.run("pete/taken-ids", ids=list(ids.values())):
             return {**ids, "entity": entity, "data": data}
     raise ConflictError(f"the ids that an observation of `{entity}` can have belong to others; rename those")

@@ -41,22 +41,18 @@ LABELS = {"node": "Node", "message": "Message"}
 MAX_HITS = 20
 
 # Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): place p of a list gives 1 / (RANK_CONSTANT + p).
-# Their constant of 60 makes the places of a list almost equal, which is worse than words alone on the questions of
-# LoCoMo; with a small one the first places decide. The answer to a message is in the next one, and the meaning of `it`
-# in the one before: so a message gives shares of its score to its neighbours, and a node to the messages that it was
-# learnt from and over its edges. All were chosen on three conversations (26, 30, 41) and measured on the seven others.
+# Their constant of 60 makes the places of a list almost equal; with a small one the first places decide. The answer to
+# a message is in the next one, and the meaning of `it` in the one before: so a message gives shares of its score to its
+# neighbours, and a node to the messages that it was learnt from and over its edges.
 #
 # An assistant repeats at length what it was asked, so its messages have most of the words and a quarter of the
-# evidence: what the user said counts twice, and an assistant's message gives a share to what it was asked only.
-# Both were chosen on the chats 1 to 5 of BEAM's 100K: 51.3 of 100 pieces of evidence among ten messages became 59.2.
+# evidence: what the user said counts twice, and as a fifth nearer, and an assistant's message gives a share to what it
+# was asked only. A wish that a user stated (`Always name versions when I ask of libraries`) has few words of the
+# questions that it governs. A summary wants what both sides said, and like an order some of each session; the order of
+# what a user brought up is in what the user said. How to answer is no meaning.
 #
-# By its meaning, too, what an assistant said at length is often the nearest: so what users said counts as a fifth
-# nearer. 65.2 became 67.5 with a local model of 384 dimensions.
-#
-# What a question asks for counts as well. A wish that a user stated (`Always name versions when I ask of libraries`)
-# has few words of the questions that it governs. A summary wants what both sides said, and like an order some of each
-# session. Chosen on the same chats: 59.2 became 65.0. The order of what a user brought up is in what the user said; and
-# how to answer is no meaning either: 67.5 became 68.4 there. docs/recall.md has the figures, and what else was tried.
+# Chosen on the conversations 26, 30 and 41 of LoCoMo and the chats 1 to 5 of BEAM's 100K; docs/recall.md has the
+# figures, and what else was tried.
 RANK_CONSTANT = 2
 DEPTH = 50  # entries of each list that count, unless more hits are asked for
 NODE_FIELDS = {"name": 2, "data": 1}  # how much a word of a node counts in each
@@ -149,7 +145,7 @@ class RecallHit:
     @classmethod
     def of(cls, row: dict[str, Any]) -> RecallHit:
         """Read a row of the query."""
-        source = source_of(row["ways"], row["edges"])
+        source = "+".join(sorted(row["ways"] or ())) or ("edge" if row["edges"] else "neighbour")
         verb = heaviest_verb(row["edges"]) if source == "edge" else None
         found = {"id": row["id"], "score": row["score"], "source": source, "verb": verb}
         if not row["is_message"]:
@@ -415,11 +411,6 @@ def choose_excerpt(whole: str, span: Sequence[int] | None) -> dict[str, Any]:
         return {"text": whole}
     start, end = passages[0]
     return {"text": whole[start:end].strip(), "start": start, "end": end, "whole": whole}
-
-
-def source_of(ways: Sequence[str] | None, edges: Sequence[Mapping[str, Any]]) -> str:
-    """The source of a hit: its own words or vector if any, else an edge, else a neighbouring message."""
-    return "+".join(sorted(ways or ())) or ("edge" if edges else "neighbour")
 
 
 def heaviest_verb(edges: Sequence[Mapping[str, Any]]) -> str | None:

@@ -29,7 +29,7 @@ from memorygraph.errors import (
 )
 from memorygraph.graph.bundles import FORMAT
 from memorygraph.graph.exports import ALL_SECONDS, read_at_rest
-from memorygraph.graph.loads import LoadReport, Provenance
+from memorygraph.graph.loads import LoadReport
 from memorygraph.graph.losses import MAX_EXAMPLES, Losses
 from memorygraph.graph.namespace import Namespace
 from memorygraph.json_text import HALF_CHARACTER, parse_json
@@ -208,7 +208,7 @@ class Transfer(ForeignFile):
         return new
 
 
-def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: Provenance | None = None) -> LoadReport:
+def import_server_memory(namespace: Namespace, path: str | Path) -> LoadReport:
     """Read a file of the reference memory server into a namespace, in one transaction."""
     transfer = Transfer.read(path)
     if problems := parse_lines(transfer):
@@ -216,7 +216,7 @@ def import_server_memory(namespace: Namespace, path: str | Path, *, provenance: 
             message = f'it looks like what --format {other} imports (in Python: import_memory(path, "{other}"))'
             raise ScriptError([transfer.problem(1, message, "invalid-value")])
         raise ScriptError(cut_problems(problems))
-    return transfer.store(Writer(namespace, provenance))
+    return transfer.store(Writer(namespace))
 
 
 def export_server_memory(namespace: Namespace, left_out: Losses | None = None) -> Iterator[str]:
@@ -246,7 +246,7 @@ def find_server_memory_losses(namespace: Namespace) -> Losses:
     return left_out
 
 
-def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = None) -> LoadReport:
+def adopt_neo4j_memory(namespace: Namespace) -> LoadReport:
     """Read the graph of an mcp-neo4j-memory server in the same database into a namespace; the old one stays."""
     nodes = namespace.read(CYPHER["entities/neo4j-memory-entities"]())
     if not nodes:
@@ -270,7 +270,7 @@ def adopt_neo4j_memory(namespace: Namespace, *, provenance: Provenance | None = 
     ):
         if count:
             transfer.leave_out(message)
-    return transfer.store(Writer(namespace, provenance))
+    return transfer.store(Writer(namespace))
 
 
 def recognize_format(file: ForeignFile) -> str | None:

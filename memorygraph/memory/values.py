@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AliasChoices,
+    AliasGenerator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -18,6 +19,7 @@ from pydantic import (
     StringConstraints,
     ValidationError,
 )
+from pydantic.alias_generators import to_camel
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.languages.contextscript import MAX_ID, MAX_NAME
@@ -30,9 +32,19 @@ RelationType = Annotated[str, StringConstraints(min_length=0, max_length=MAX_ID)
 
 
 class EntityValue(BaseModel):
-    """A value in either dialect of a memory server; keys that it does not know are ignored."""
+    """A value in either dialect of a memory server; keys that it does not know are ignored.
 
-    model_config = ConfigDict(frozen=True, extra="ignore", serialize_by_alias=True, populate_by_name=True)
+    A field `entity_type` is the key `entityType`, unless it says otherwise.
+    """
+
+    model_config = ConfigDict(
+        # No `alias`, which type checkers would take in place of the name.
+        alias_generator=AliasGenerator(validation_alias=to_camel, serialization_alias=to_camel),
+        frozen=True,
+        extra="ignore",
+        serialize_by_alias=True,
+        populate_by_name=True,
+    )
 
     def as_dict(self) -> dict[str, Any]:
         """The value as JSON, in the words of the reference server, without what there is nothing to say of."""
@@ -50,11 +62,7 @@ class Entity(EntityValue):
     """
 
     name: Name = Field(description="The name of the entity")
-    entity_type: Text = Field(
-        description="The type of the entity",
-        validation_alias=AliasChoices("entityType", "type"),
-        serialization_alias="entityType",
-    )
+    entity_type: Text = Field(description="The type of the entity", validation_alias=AliasChoices("entityType", "type"))
     observations: Annotated[list[Text], BeforeValidator(lambda given: [] if given is None else given)] = Field(
         default_factory=list, description="What is known of the entity, a short sentence each"
     )
@@ -73,9 +81,7 @@ class AnyRelation(EntityValue):
         validation_alias=AliasChoices("to", "target"),
         serialization_alias="to",
     )
-    relation_type: Text = Field(
-        description="The type of the relation", validation_alias="relationType", serialization_alias="relationType"
-    )
+    relation_type: Text = Field(description="The type of the relation")
 
 
 class Relation(AnyRelation):
@@ -85,43 +91,33 @@ class Relation(AnyRelation):
     {'from': 'Ada', 'to': 'Bob', 'relationType': 'knows'}
     """
 
-    relation_type: RelationType = Field(
-        description="The type of the relation", validation_alias="relationType", serialization_alias="relationType"
-    )
+    relation_type: RelationType = Field(description="The type of the relation")
 
 
 class Observations(EntityValue):
     """Observations to add to an entity."""
 
-    entity_name: Name = Field(
-        description="The entity they are of", validation_alias="entityName", serialization_alias="entityName"
-    )
+    entity_name: Name = Field(description="The entity they are of")
     contents: list[Text] = Field(
-        description="The observations to add",
-        validation_alias=AliasChoices("contents", "observations"),
-        serialization_alias="contents",
+        description="The observations to add", validation_alias=AliasChoices("contents", "observations")
     )
 
 
 class ObservationDeletion(EntityValue):
     """Observations to delete from an entity."""
 
-    entity_name: Name = Field(
-        description="The entity they are of", validation_alias="entityName", serialization_alias="entityName"
-    )
+    entity_name: Name = Field(description="The entity they are of")
     observations: list[Text] = Field(
-        description="The observations to delete",
-        validation_alias=AliasChoices("observations", "contents"),
-        serialization_alias="observations",
+        description="The observations to delete", validation_alias=AliasChoices("observations", "contents")
     )
 
 
 class AddedObservations(EntityValue):
     """The observations of a request that are new; `alias_of` is the entity that has them, if it was named otherwise."""
 
-    entity_name: str = Field(alias="entityName")
-    added_observations: list[str] = Field(alias="addedObservations")
-    alias_of: str | None = Field(default=None, alias="aliasOf")
+    entity_name: str
+    added_observations: list[str]
+    alias_of: str | None = None
 
 
 class EntityOutcome(EntityValue):
@@ -134,10 +130,10 @@ class EntityOutcome(EntityValue):
 
     name: str
     outcome: str
-    added_observations: list[str] = Field(alias="addedObservations")
-    alias_of: str | None = Field(default=None, alias="aliasOf")
-    did_you_mean: str | None = Field(default=None, alias="didYouMean")
-    entity_type: str | None = Field(default=None, alias="entityType")
+    added_observations: list[str]
+    alias_of: str | None = None
+    did_you_mean: str | None = None
+    entity_type: str | None = None
 
 
 class RelationOutcome(EntityValue):
@@ -148,7 +144,7 @@ class RelationOutcome(EntityValue):
 
     source: str = Field(alias="from")
     target: str = Field(alias="to")
-    relation_type: str = Field(alias="relationType")
+    relation_type: str
     outcome: str
     aliases: dict[str, str] | None = None
 

@@ -51,6 +51,15 @@ def entity_ids(name: str) -> tuple[str, ...]:
     return (name, hashed) if is_identifier(name) and len(name) <= 200 else (hashed,)
 
 
+def observation_ids(entity: str, text: str, number: int, salt: int = 0) -> dict[str, str]:
+    """The ids of an observation and of the edge to it.
+
+    A number tells equal texts of an entity apart, and a salt avoids ids that belong to something else.
+    """
+    parts: tuple[str | int, ...] = (entity, text, *filter(None, [number * 1000 + salt]))
+    return {"id": hashed_id("observation", *parts), "edge": hashed_id("observed", *parts)}
+
+
 class LikeNamed(NamedTuple):
     """An entity whose name differs from another in case only, and its type."""
 

@@ -202,7 +202,7 @@ def test_a_parameter_that_is_no_json_is_text(given: str, value: str | float) -> 
 def test_export_then_load_gives_the_same_graph(tmp_path: Path) -> None:
     document("load", "-", stdin=PROGRAM)
     exported = memorygraph("export").stdout
-    document("-n".replace("-n", "load"), _write(tmp_path, exported))
+    document("load", _write(tmp_path, exported))
     assert memorygraph("export").stdout == exported
     other = memorygraph("-n", "test-other-world", "load", _write(tmp_path, exported))
     assert other.returncode == 0
@@ -365,12 +365,6 @@ def test_a_dry_run_tries_each_file_after_those_before_it(tmp_path: Path) -> None
     assert [{**each, **own} for each in tried] == [{**each, **own} for each in stored]
 
 
-def test_check_needs_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
-    assert document("check", str(EXAMPLES / "apollo11.ctx")) == {"errors": [], "warnings": []}
-    assert memorygraph("check", "-", stdin="Node(").returncode == 1
-
-
 def test_check_starts_no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("NEO4J_URI")
     monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "home"))
@@ -382,11 +376,6 @@ def test_check_starts_no_database(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert [problem.code for problem in MemoryGraph.check("Node(node_id=a);")] == ["wrong-type"]
     assert [problem.code for problem in asyncio.run(AsyncMemoryGraph.check("Node(node_id=a);"))] == ["wrong-type"]
     assert not (tmp_path / "home").exists()
-
-
-def test_a_bad_script_is_said_before_a_server_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
-    assert memorygraph("load", "-", stdin="Node(").returncode == 1
 
 
 def test_no_server_is_exit_code_3_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -617,12 +606,6 @@ def test_a_home_below_a_deleted_folder_is_not_called_a_link(tmp_path: Path, monk
     monkeypatch.setenv("MEMORYGRAPH_HOME", "home")
     with pytest.raises(ConnectionError, match=r"MEMORYGRAPH_HOME names home, .*No such file or directory"):
         default_home()
-
-
-def test_several_files_are_several_reports(tmp_path: Path) -> None:
-    one = _write(tmp_path, 'Node(node_id="a", name="A", data="");', "one.ctx")
-    two = _write(tmp_path, 'Edge(edge_id="e", from_node="a", to_node="a", verb="v", weight=1);', "two.ctx")
-    assert [report["edges_created"] for report in document("load", one, two)] == [0, 1]
 
 
 KSHA = "\u0915\u094d\u200d\u0937"  # letters of Hindi, which a joiner joins

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pytest
 
 from memorygraph.scripted.replies import Failure
-from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, memorygraph
+from tests.memory.endpoints import Endpoint
 
 SERVER = Path(__file__).parent.parent / "runtime" / "tools" / "mcp_server.py"
 MCP = f"calc=mcp://{shlex.quote(sys.executable)} {shlex.quote(str(SERVER))}"
@@ -26,21 +21,7 @@ LOG = """context main() {
     tl;dr /* second */ }
   // and on"""
 
-Endpoint: TypeAlias = Callable[..., AbstractContextManager[ScriptedModel]]
-
 pytestmark = pytest.mark.usefixtures("environment")
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    @contextmanager
-    def start(*replies: Any, **options: Any) -> Iterator[ScriptedModel]:
-        with ScriptedModel(list(replies), **options) as model:
-            monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-            monkeypatch.setenv("MEMORYGRAPH_MODEL", "any")
-            yield model
-
-    return start
 
 
 @pytest.fixture
@@ -202,11 +183,6 @@ def test_wrong_usage_is_two() -> None:
     assert memorygraph("pete", "run", "main", "--grammar", "other").returncode == 2
 
 
-def test_no_database_is_three(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NEO4J_URI", "bolt://127.0.0.1:1")
-    assert memorygraph("pete", "show", "main").returncode == 3
-
-
 def test_a_failing_endpoint_is_four(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     with endpoint(Failure(401, "no")):
         assert memorygraph("pete", "step", "main").returncode == 4
@@ -222,17 +198,3 @@ def test_a_closed_log_is_refused(endpoint: Endpoint) -> None:
         memorygraph("pete", "step", "main")
         again = memorygraph("pete", "run", "main")
     assert (again.returncode, "is closed, and can't go on" in again.stderr) == (1, True)
-
-
-@pytest.mark.slow
-def test_a_reader_that_has_enough_is_no_error(log: str) -> None:
-    command = f"{shlex.quote(sys.executable)} -m memorygraph pete show main | head -c 5"
-    finished = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False, env=os.environ.copy()
-    )
-    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "conte", "")
-
-
-def test_help_says_what_each_command_does() -> None:
-    shown = memorygraph("pete", "--help").stdout
-    assert all(name in shown for name in ("fold", "grammar", "list", "run", "sense", "show", "step", "unfold"))

@@ -13,15 +13,10 @@ from click.testing import CliRunner
 from memorygraph.cli import cli
 from memorygraph.scripted.replies import Failure, Request, Stall
 from tests.cli.test_commands import document, memorygraph
-from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
+from tests.memory.endpoints import Endpoint, asked, fenced
 from tests.memory.test_remember import ADA, TEA
 
 pytestmark = pytest.mark.usefixtures("environment")
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    return endpoint_of(monkeypatch)
 
 
 def test_what_is_remembered_is_shown_and_can_be_undone(endpoint: Endpoint) -> None:

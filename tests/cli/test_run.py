@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -18,8 +17,8 @@ from memorygraph.cli.trace import TraceOutput
 from memorygraph.errors import NotFoundError
 from memorygraph.runtime.agentscript.session import Session
 from memorygraph.scripted.replies import Failure, Reply
-from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.cli.test_commands import document, here, memorygraph
+from tests.memory.endpoints import Endpoint
 
 PROGRAM = """
 import llm M from "openai://m"
@@ -35,8 +34,6 @@ main agent A {
 }
 """
 
-Endpoint: TypeAlias = Callable[..., AbstractContextManager[ScriptedModel]]
-
 pytestmark = pytest.mark.usefixtures("environment")
 
 
@@ -44,17 +41,6 @@ pytestmark = pytest.mark.usefixtures("environment")
 def script(tmp_path: Path) -> str:
     (tmp_path / "answer.as").write_text(PROGRAM)
     return str(tmp_path / "answer.as")
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    @contextmanager
-    def start(*replies: Any) -> Iterator[ScriptedModel]:
-        with ScriptedModel(replies) as model:
-            monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-            yield model
-
-    return start
 
 
 INPUT = ("--input", '{"question": "What is it?"}')
@@ -380,8 +366,3 @@ def test_a_session_is_kept_as_a_run() -> None:
     )
     query = "MATCH (r:Run {namespace: $namespace})-[:GENERATED]->(g) RETURN r.status AS status, g.instruction AS i"
     assert document("query", query) == [{"status": "done", "i": "Go"}]
-
-
-def test_help_says_what_it_does() -> None:
-    for command in ("run", "repl"):
-        assert "kept in" in " ".join(memorygraph(command, "--help").stdout.split())

@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 
 from memorygraph import MemoryGraph
-from memorygraph.cli import cli, output
+from memorygraph.cli import cli, load, output
 from memorygraph.cli.trace import TraceOutput
 from memorygraph.errors import ConnectionError, find_interrupt
 from memorygraph.graph.connection import Connection
@@ -431,21 +431,15 @@ def test_a_command_stopped_by_ctrl_c_while_its_modules_are_imported_says_that_no
 
 
 @pytest.mark.parametrize(("option", "said"), [((), "is stored (revision 1)"), (("--dry-run",), "it was a dry run")])
-@pytest.mark.parametrize("place", ["memorygraph.cli.load.print_report", "memorygraph.MemoryGraph.close"])
+@pytest.mark.parametrize(("owner", "name"), [(load, "print_report"), (MemoryGraph, "close")], ids=["a", "b"])
 def test_a_load_that_is_stopped_after_it_does_not_say_that_nothing_is_stored(
-    environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str, place: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: tuple[str, ...], said: str, owner: object, name: str
 ) -> None:
-    def stopped(value: object) -> None:
-        if isinstance(value, MemoryGraph):
-            value.connection.close()
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(place, stopped)
+    interrupt_once(monkeypatch, owner, name)
     file = tmp_path / "one.ctx"
-    file.write_text('Node(node_id="a", name="A", data="");')
-    done = CliRunner().invoke(cli, ["--namespace", environment, "load", *option, str(file)])
-    assert done.exit_code == 130
-    assert said in done.stderr
+    file.write_text(nodes(0, 1))
+    done = CliRunner().invoke(cli, ["load", *option, str(file)])
+    assert (done.exit_code, said in done.stderr) == (130, True), done.stderr
 
 
 @pytest.mark.parametrize(

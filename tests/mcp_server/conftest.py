@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
+import mcp
 import pytest
 
 from memorygraph import MemoryGraph
+from memorygraph.mcp_server import build_server
 from tests.conftest import empty_namespace
 from tests.mcp_server.clients import HttpServer, serving_http
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """What coroutines are run on, as the servers are."""
+    return "asyncio"
+
+
+@pytest.fixture
+async def client(graph: MemoryGraph) -> AsyncIterator[mcp.Client]:
+    """A client of a server in this process, over the test's namespace."""
+    async with mcp.Client(build_server(graph)) as client:
+        yield client
 
 
 @pytest.fixture

@@ -28,6 +28,8 @@ from tests.mcp_server.clients import HttpServer, Server, call, over_http, over_s
 from tests.modules import FILES, nodes_of, part_of
 from tests.test_architecture import RANK
 
+pytestmark = pytest.mark.anyio
+
 # Written from the source of the servers: what each call answers, in this order, on an empty memory.
 CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
 
@@ -59,55 +61,45 @@ def test_over_http_they_do_too(path: Path, open_http: HttpServer) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
-def test_both_generations_of_the_protocol_are_served(mode: str, open_http: HttpServer) -> None:
-    async def work() -> None:
-        async with over_http(open_http.url, mode=mode) as client:
-            await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
-            assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["A"]
-
-    run(work)
+async def test_both_generations_of_the_protocol_are_served(mode: str, open_http: HttpServer) -> None:
+    async with over_http(open_http.url, mode=mode) as client:
+        await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
+        assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["A"]
 
 
 @pytest.mark.slow
-def test_recall_takes_the_filters_of_the_client(graph: MemoryGraph, server: Server) -> None:
-    async def work() -> None:
-        graph.messages("talk").append({"role": "user", "name": "Ada", "content": "I drink tea."})
-        async with over_stdio(server, graph.namespace) as client:
-            await call(client, "create_entities", entities=[{"name": "Tea", "entityType": "drink", "observations": []}])
-            await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": ["x"]}])
-            likes = {"from": "A", "to": "Tea", "relationType": "likes"}
-            await call(client, "create_relations", relations=[likes])
-            for filters, kinds in (
-                ({"speaker": "ada", "since": "2020-01-01"}, ["message"]),
-                ({"conversation": "talk", "role": "user"}, ["message"]),
-                ({"kind": "drink"}, ["node"]),
-                ({"verb": "likes"}, ["node", "node"]),
-                ({"verb": "likes", "kind": "t"}, ["node"]),
-                ({"until": "2020-01-01"}, []),
-            ):
-                found = await call(client, "recall", query="tea", **filters)
-                assert [hit["kind"] for hit in found["hits"]] == kinds, filters
-            wrong = await client.call_tool("recall", {"query": "tea", "kind": "unicorn"})
-            assert wrong.is_error
-            assert "no node of the kind `unicorn`" in str(wrong.content)
-
-    run(work)
+async def test_recall_takes_the_filters_of_the_client(graph: MemoryGraph, server: Server) -> None:
+    graph.messages("talk").append({"role": "user", "name": "Ada", "content": "I drink tea."})
+    async with over_stdio(server, graph.namespace) as client:
+        await call(client, "create_entities", entities=[{"name": "Tea", "entityType": "drink", "observations": []}])
+        await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": ["x"]}])
+        likes = {"from": "A", "to": "Tea", "relationType": "likes"}
+        await call(client, "create_relations", relations=[likes])
+        for filters, kinds in (
+            ({"speaker": "ada", "since": "2020-01-01"}, ["message"]),
+            ({"conversation": "talk", "role": "user"}, ["message"]),
+            ({"kind": "drink"}, ["node"]),
+            ({"verb": "likes"}, ["node", "node"]),
+            ({"verb": "likes", "kind": "t"}, ["node"]),
+            ({"until": "2020-01-01"}, []),
+        ):
+            found = await call(client, "recall", query="tea", **filters)
+            assert [hit["kind"] for hit in found["hits"]] == kinds, filters
+        wrong = await client.call_tool("recall", {"query": "tea", "kind": "unicorn"})
+        assert wrong.is_error
+        assert "no node of the kind `unicorn`" in str(wrong.content)
 
 
-def test_what_exists_is_merged_and_each_outcome_is_said(graph: MemoryGraph) -> None:
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            first = {"name": "A", "entityType": "t", "observations": ["x"]}
-            await call(client, "create_entities", entities=[first])
-            again = await client.call_tool("create_entities", {"entities": [{**first, "observations": ["x", "y"]}]})
-            assert getattr(again.content[0], "text", None) == "[]"
-            assert again.structured_content == {
-                "entities": [],
-                "outcomes": [{"name": "A", "outcome": "merged", "addedObservations": ["y"]}],
-            }
-            assert notes_of(again) == ['"A" existed: 1 new observation was added to it.']
-
-    run(work)
+async def test_what_exists_is_merged_and_each_outcome_is_said(client: mcp.Client) -> None:
+    first = {"name": "A", "entityType": "t", "observations": ["x"]}
+    await call(client, "create_entities", entities=[first])
+    again = await client.call_tool("create_entities", {"entities": [{**first, "observations": ["x", "y"]}]})
+    assert getattr(again.content[0], "text", None) == "[]"
+    assert again.structured_content == {
+        "entities": [],
+        "outcomes": [{"name": "A", "outcome": "merged", "addedObservations": ["y"]}],
+    }
+    assert notes_of(again) == ['"A" existed: 1 new observation was added to it.']
 
 
 def notes_of(result: Any) -> list[str]:
@@ -190,53 +182,41 @@ A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_the_text_says_what_happened(
-    tool: str, arguments: dict[str, Any], notes: list[str], graph: MemoryGraph
+async def test_the_text_says_what_happened(
+    tool: str, arguments: dict[str, Any], notes: list[str], graph: MemoryGraph, client: mcp.Client
 ) -> None:
     """Many clients drop the structured part."""
-
-    async def work() -> None:
-        graph.load(DECLARED)
-        async with mcp.Client(build_server(graph)) as client:
-            await call(client, "create_entities", entities=[A, B])
-            await call(client, "create_relations", relations=[A_LIKES_B])
-            assert notes_of(await client.call_tool(tool, arguments)) == notes
-
-    run(work)
+    graph.load(DECLARED)
+    await call(client, "create_entities", entities=[A, B])
+    await call(client, "create_relations", relations=[A_LIKES_B])
+    assert notes_of(await client.call_tool(tool, arguments)) == notes
 
 
-def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(graph: MemoryGraph) -> None:
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            nothing = await client.call_tool("recall", {"query": "tea"})
-            assert text_of(nothing) == "Nothing is remembered about it."
-            many = {"name": "Ada", "entityType": "t", "observations": [f"tea {each} " * 40 for each in range(20)]}
-            await call(client, "create_entities", entities=[many])
-            some = await client.call_tool("recall", {"query": "tea", "max_tokens": 200})
-            left_out = some.structured_content["leftOut"]
-            assert notes_of(some) == [f"{left_out} more did not fit: `max_tokens` can be greater."]
-            far_too_long = f'Node(node_id="{"i-" * 250}", name="coffee", data="");'
-            await call(client, "load_contextscript", program=far_too_long)
-            none = await client.call_tool("recall", {"query": "coffee", "max_tokens": 200})
-            assert text_of(none) == "1 more did not fit: `max_tokens` can be greater."
-
-    run(work)
+async def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out(client: mcp.Client) -> None:
+    nothing = await client.call_tool("recall", {"query": "tea"})
+    assert text_of(nothing) == "Nothing is remembered about it."
+    many = {"name": "Ada", "entityType": "t", "observations": [f"tea {each} " * 40 for each in range(20)]}
+    await call(client, "create_entities", entities=[many])
+    some = await client.call_tool("recall", {"query": "tea", "max_tokens": 200})
+    left_out = some.structured_content["leftOut"]
+    assert notes_of(some) == [f"{left_out} more did not fit: `max_tokens` can be greater."]
+    far_too_long = f'Node(node_id="{"i-" * 250}", name="coffee", data="");'
+    await call(client, "load_contextscript", program=far_too_long)
+    none = await client.call_tool("recall", {"query": "coffee", "max_tokens": 200})
+    assert text_of(none) == "1 more did not fit: `max_tokens` can be greater."
 
 
-def test_a_message_is_shown_with_its_place_and_its_id_and_not_with_what_it_calls_so_itself(graph: MemoryGraph) -> None:
+async def test_a_message_is_shown_with_its_place_and_its_id_and_not_with_what_it_calls_so_itself(
+    graph: MemoryGraph, client: mcp.Client
+) -> None:
     numbered = {"role": "user", "content": "hi", "id": 17, "index": "first"}
     graph.messages("talk").extend([numbered, {"role": "user", "content": "ho", "id": "msg_1"}])
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            shown = await call(client, "show_conversation", name="talk")
-            ids = [entry.id for entry in graph.messages("talk").entries()]
-            assert shown["messages"] == [
-                {"index": 0, "id": ids[0], "role": "user", "content": "hi"},
-                {"index": 1, "id": ids[1], "role": "user", "content": "ho"},
-            ]
-
-    run(work)
+    shown = await call(client, "show_conversation", name="talk")
+    ids = [entry.id for entry in graph.messages("talk").entries()]
+    assert shown["messages"] == [
+        {"index": 0, "id": ids[0], "role": "user", "content": "hi"},
+        {"index": 1, "id": ids[1], "role": "user", "content": "ho"},
+    ]
 
 
 NEEDS_TWO = "main agent { main func(a, b) { return 1 } }"
@@ -259,17 +239,15 @@ NEEDS_A = "main agent { main func(input { a number }) { return 1 } }"
         ("run_program", {"program": NEEDS_TWO, "input": '{"a":2'}, "it is not valid JSON"),
     ],
 )
-def test_errors_name_tools_and_no_commands(tool: str, arguments: dict[str, Any], said: str, graph: MemoryGraph) -> None:
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            await call(client, "create_entities", entities=[A])
-            refused = await client.call_tool(tool, arguments)
-            assert refused.is_error
-            told = text_of(refused).splitlines()[0]
-            assert told.endswith(said)
-            assert "--" not in told
-
-    run(work)
+async def test_errors_name_tools_and_no_commands(
+    tool: str, arguments: dict[str, Any], said: str, client: mcp.Client
+) -> None:
+    await call(client, "create_entities", entities=[A])
+    refused = await client.call_tool(tool, arguments)
+    assert refused.is_error
+    told = text_of(refused).splitlines()[0]
+    assert told.endswith(said)
+    assert "--" not in told
 
 
 @pytest.mark.parametrize(
@@ -404,24 +382,19 @@ def test_no_message_names_an_option_to_a_client_that_has_only_tools() -> None:
 
 @pytest.mark.parametrize("tool", ["check_contextscript", "load_contextscript"])
 @pytest.mark.parametrize("weight", [".5", "0.5"])
-def test_what_the_letter_of_the_grammar_refuses_is_said_by_the_name_of_the_argument(
-    tool: str, weight: str, graph: MemoryGraph
+async def test_what_the_letter_of_the_grammar_refuses_is_said_by_the_name_of_the_argument(
+    tool: str, weight: str, client: mcp.Client
 ) -> None:
     text = "b" if weight == ".5" else "€"
     nodes = f'Node(node_id="a", name="A", data="{text}"); Node(node_id="b", name="B", data="");'
     edge = f'Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight={weight});'
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            told = text_of(await client.call_tool(tool, {"program": nodes + edge, "strict": True}))
-            assert re.search("`strict` (wants digits on both sides|does not allow)", told), told
-            assert "--strict" not in told
-
-    run(work)
+    told = text_of(await client.call_tool(tool, {"program": nodes + edge, "strict": True}))
+    assert re.search("`strict` (wants digits on both sides|does not allow)", told), told
+    assert "--strict" not in told
 
 
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
-def test_who_subscribed_hears_of_that_resource_until_unsubscribing_and_an_unknown_one_is_refused(
+async def test_who_subscribed_hears_of_that_resource_until_unsubscribing_and_an_unknown_one_is_refused(
     graph: MemoryGraph,
 ) -> None:
     heard: list[str] = []
@@ -429,28 +402,27 @@ def test_who_subscribed_hears_of_that_resource_until_unsubscribing_and_an_unknow
     async def hear(message: Any) -> None:
         heard.append(str(getattr(getattr(message, "params", None), "uri", "")))
 
-    async def work() -> None:
-        async with mcp.Client(build_server(graph), mode="legacy", message_handler=hear) as client:
-            for refused in (client.session.subscribe_resource, client.session.unsubscribe_resource):
-                with pytest.raises(mcp.MCPError, match="there is no resource memory://nothing") as error:
-                    await refused("memory://nothing")
-                assert (error.value.code, error.value.data) == (-32602, {"uri": "memory://nothing"})
-            await client.session.subscribe_resource("memory://overview")
-            await client.session.subscribe_resource("memory://knowledge-graph")
-            await client.session.unsubscribe_resource("memory://overview")
-            await call(client, "create_entities", entities=[A])
-            await client.session.subscribe_resource("memory://overview")
-            await call(client, "create_entities", entities=[B])
-            with anyio.fail_after(10):
-                while len(heard) < 3:
-                    await anyio.sleep(0.01)
-
-    run(work)
+    async with mcp.Client(build_server(graph), mode="legacy", message_handler=hear) as client:
+        for refused in (client.session.subscribe_resource, client.session.unsubscribe_resource):
+            with pytest.raises(mcp.MCPError, match="there is no resource memory://nothing") as error:
+                await refused("memory://nothing")
+            assert (error.value.code, error.value.data) == (-32602, {"uri": "memory://nothing"})
+        await client.session.subscribe_resource("memory://overview")
+        await client.session.subscribe_resource("memory://knowledge-graph")
+        await client.session.unsubscribe_resource("memory://overview")
+        await call(client, "create_entities", entities=[A])
+        await client.session.subscribe_resource("memory://overview")
+        await call(client, "create_entities", entities=[B])
+        with anyio.fail_after(10):
+            while len(heard) < 3:
+                await anyio.sleep(0.01)
     assert heard == ["memory://knowledge-graph", "memory://knowledge-graph", "memory://overview"]
 
 
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
-def test_a_namespace_without_subscribers_keeps_nothing(graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_namespace_without_subscribers_keeps_nothing(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept: list[dict[str, Any]] = []
 
     class Watched(server_module._Subscribers):
@@ -459,26 +431,18 @@ def test_a_namespace_without_subscribers_keeps_nothing(graph: MemoryGraph, monke
             kept.append(self._sessions)
 
     monkeypatch.setattr(server_module, "_Subscribers", Watched)
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph), mode="legacy") as client:
-            await client.session.unsubscribe_resource("memory://overview")
-            await call(client, "create_entities", entities=[A])
-            assert kept == [{}]
-            await client.session.subscribe_resource("memory://overview")
-            assert kept[0].keys() == {graph.namespace}
-            await client.session.unsubscribe_resource("memory://overview")
-            assert kept == [{}]
-
-    run(work)
+    async with mcp.Client(build_server(graph), mode="legacy") as client:
+        await client.session.unsubscribe_resource("memory://overview")
+        await call(client, "create_entities", entities=[A])
+        assert kept == [{}]
+        await client.session.subscribe_resource("memory://overview")
+        assert kept[0].keys() == {graph.namespace}
+        await client.session.unsubscribe_resource("memory://overview")
+        assert kept == [{}]
 
 
-def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph) -> None:
-    async def work() -> list[Any]:
-        async with mcp.Client(build_server(graph)) as client:
-            return list((await client.list_tools()).tools)
-
-    tools = {tool.name: tool for tool in run(work)}
+async def test_every_tool_says_all_four_hints_and_has_schemas(client: mcp.Client) -> None:
+    tools: dict[str, Any] = {tool.name: tool for tool in (await client.list_tools()).tools}
     for tool in tools.values():
         hints = tool.annotations
         assert None not in {
@@ -504,20 +468,15 @@ def test_every_tool_says_all_four_hints_and_has_schemas(graph: MemoryGraph) -> N
     assert relation["required"] == ["from", "to", "relationType"]
 
 
-def test_an_entity_is_forgotten_by_the_name_that_clients_know(graph: MemoryGraph) -> None:
+async def test_an_entity_is_forgotten_by_the_name_that_clients_know(client: mcp.Client) -> None:
     entities = [
         {"name": name, "entityType": "person", "observations": ["likes tea"]} for name in ("Ada Lovelace", "Ben Okafor")
     ]
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            await call(client, "create_entities", entities=entities)
-            planned = await call(client, "forget", id="Ada Lovelace")
-            assert (planned["dry_run"], planned["went"]["nodes"]) == (True, 2)
-            assert (await call(client, "forget", id="Ada Lovelace", dry_run=False))["went"] == planned["went"]
-            assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["Ben Okafor"]
-
-    run(work)
+    await call(client, "create_entities", entities=entities)
+    planned = await call(client, "forget", id="Ada Lovelace")
+    assert (planned["dry_run"], planned["went"]["nodes"]) == (True, 2)
+    assert (await call(client, "forget", id="Ada Lovelace", dry_run=False))["went"] == planned["went"]
+    assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["Ben Okafor"]
 
 
 SILENT = "> node a\n> do\nx = 1\n> nodeEnd\n> goto a"
@@ -526,27 +485,21 @@ SILENT = "> node a\n> do\nx = 1\n> nodeEnd\n> goto a"
 @pytest.mark.parametrize(
     ("program", "language"), [("main agent { main func() { return 1 } }", "agentscript"), (SILENT, "convo")]
 )
-def test_a_run_in_which_nothing_is_said_names_no_conversation(program: str, language: str, graph: MemoryGraph) -> None:
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            answer = await call(client, "run_program", program=program, language=language)
-            [run] = graph.runs()
-            assert (answer["run"], answer["conversation"]) == (run.id, None)
-            assert [info.name for info in graph.conversations()] == []
-
-    run(work)
+async def test_a_run_in_which_nothing_is_said_names_no_conversation(
+    program: str, language: str, graph: MemoryGraph, client: mcp.Client
+) -> None:
+    answer = await call(client, "run_program", program=program, language=language)
+    [run] = graph.runs()
+    assert (answer["run"], answer["conversation"]) == (run.id, None)
+    assert [info.name for info in graph.conversations()] == []
 
 
-def test_what_a_program_stores_is_by_the_client_that_runs_it(graph: MemoryGraph) -> None:
+async def test_what_a_program_stores_is_by_the_client_that_runs_it(graph: MemoryGraph) -> None:
     program = 'import memory M from "neo4j://"\nmain agent { main func() { return M.add({ "fact": "tea" }) } }'
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph), client_info=Implementation(name="desk", version="2")) as client:
-            await call(client, "run_program", program=program)
-            [written] = (await call(client, "revisions"))["revisions"]
-            assert written["by"] == "desk 2"
-
-    run(work)
+    async with mcp.Client(build_server(graph), client_info=Implementation(name="desk", version="2")) as client:
+        await call(client, "run_program", program=program)
+        [written] = (await call(client, "revisions"))["revisions"]
+        assert written["by"] == "desk 2"
 
 
 @pytest.mark.parametrize(
@@ -556,18 +509,16 @@ def test_what_a_program_stores_is_by_the_client_that_runs_it(graph: MemoryGraph)
         ("> node a\n> f(x: any) -> (add(1 2))\n> nodeEnd\n> goto a", "convo"),
     ],
 )
-def test_the_error_of_a_run_names_its_record(program: str, language: str, graph: MemoryGraph) -> None:
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            failed = await client.call_tool("run_program", {"program": program, "language": language})
-            assert failed.is_error
-            [record] = graph.runs()
-            assert text_of(failed).endswith(f"; its record is run {record.id}.")
-
-    run(work)
+async def test_the_error_of_a_run_names_its_record(
+    program: str, language: str, graph: MemoryGraph, client: mcp.Client
+) -> None:
+    failed = await client.call_tool("run_program", {"program": program, "language": language})
+    assert failed.is_error
+    [record] = graph.runs()
+    assert text_of(failed).endswith(f"; its record is run {record.id}.")
 
 
-def test_a_dry_run_names_no_revision_and_says_that_nothing_was_changed(graph: MemoryGraph) -> None:
+async def test_a_dry_run_names_no_revision_and_says_that_nothing_was_changed(client: mcp.Client) -> None:
     nodes = " ".join(f'Node(node_id="{name}", name="{name}", data="");' for name in ("ada", "ben"))
     calls: list[tuple[str, dict[str, Any]]] = [
         ("load_contextscript", {"program": nodes}),
@@ -575,77 +526,62 @@ def test_a_dry_run_names_no_revision_and_says_that_nothing_was_changed(graph: Me
         ("merge_entities", {"entity": "ada", "into": "ben"}),
         ("forget", {"id": "ada"}),
     ]
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            await call(client, "load_contextscript", program=nodes)
-            for tool, arguments in calls:
-                tried = await client.call_tool(tool, {**arguments, "dry_run": True})
-                said = tried.structured_content or {}
-                assert (said["dry_run"], said["revision"], said.get("load_id", "")) == (True, 0, ""), tool
-                assert text_of(tried).endswith("\nThis was a dry run: nothing was changed."), tool
-            assert [each["revision"] for each in (await call(client, "revisions"))["revisions"]] == [1]
-
-    run(work)
+    await call(client, "load_contextscript", program=nodes)
+    for tool, arguments in calls:
+        tried = await client.call_tool(tool, {**arguments, "dry_run": True})
+        said = tried.structured_content or {}
+        assert (said["dry_run"], said["revision"], said.get("load_id", "")) == (True, 0, ""), tool
+        assert text_of(tried).endswith("\nThis was a dry run: nothing was changed."), tool
+    assert [each["revision"] for each in (await call(client, "revisions"))["revisions"]] == [1]
 
 
-def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: HttpServer) -> None:
-    async def work() -> None:
-        async with over_http(open_http.url) as client:
-            [uri] = [each.uri for each in (await client.list_resources()).resources if each.name == "knowledge-graph"]
-            async with client.listen(resource_subscriptions=[uri]) as events:
-                await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
-                with anyio.fail_after(10):
-                    assert getattr(await anext(aiter(events)), "uri", None) == uri
-            found = json.loads(getattr((await client.read_resource(uri)).contents[0], "text", ""))
-            assert [each["name"] for each in found["entities"]] == ["A"]
-
-    run(work)
+async def test_the_graph_is_a_resource_and_who_listens_hears_of_changes(open_http: HttpServer) -> None:
+    async with over_http(open_http.url) as client:
+        [uri] = [each.uri for each in (await client.list_resources()).resources if each.name == "knowledge-graph"]
+        async with client.listen(resource_subscriptions=[uri]) as events:
+            await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
+            with anyio.fail_after(10):
+                assert getattr(await anext(aiter(events)), "uri", None) == uri
+        found = json.loads(getattr((await client.read_resource(uri)).contents[0], "text", ""))
+        assert [each["name"] for each in found["entities"]] == ["A"]
 
 
-def test_who_listens_hears_of_each_resource_that_it_asked_for_and_an_unknown_one_is_not_honoured(
+async def test_who_listens_hears_of_each_resource_that_it_asked_for_and_an_unknown_one_is_not_honoured(
     graph: MemoryGraph,
 ) -> None:
     asked = ["memory://overview", "memory://nothing", "memory://entity/Ada"]
     known = [asked[0], asked[2]]
-
-    async def work() -> None:
-        async with (
-            mcp.Client(build_server(graph)) as client,
-            client.listen(resource_subscriptions=asked) as events,
-            client.listen(resource_subscriptions=["memory://knowledge-graph"]) as others,
-        ):
-            assert events.honored.resource_subscriptions == known
-            for name in "AB":
-                await call(client, "create_entities", entities=[{"name": name, "entityType": "t", "observations": []}])
-                with anyio.fail_after(10):
-                    heard = [getattr(await anext(aiter(events)), "uri", None) for _ in known]
-                    assert heard == known
-                    assert getattr(await anext(aiter(others)), "uri", None) == "memory://knowledge-graph"
-
-    run(work)
+    async with (
+        mcp.Client(build_server(graph)) as client,
+        client.listen(resource_subscriptions=asked) as events,
+        client.listen(resource_subscriptions=["memory://knowledge-graph"]) as others,
+    ):
+        assert events.honored.resource_subscriptions == known
+        for name in "AB":
+            await call(client, "create_entities", entities=[{"name": name, "entityType": "t", "observations": []}])
+            with anyio.fail_after(10):
+                heard = [getattr(await anext(aiter(events)), "uri", None) for _ in known]
+                assert heard == known
+                assert getattr(await anext(aiter(others)), "uri", None) == "memory://knowledge-graph"
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
-def test_who_subscribed_in_the_older_protocol_hears_of_changes(graph: MemoryGraph, server: Server) -> None:
+async def test_who_subscribed_in_the_older_protocol_hears_of_changes(graph: MemoryGraph, server: Server) -> None:
     heard: list[Any] = []
 
     async def hear(message: Any) -> None:
         heard.append(message)
 
-    async def work() -> None:
-        async with over_stdio(server, graph.namespace, mode="legacy", message_handler=hear) as client:
-            await client.session.subscribe_resource("memory://knowledge-graph")
-            await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
-            with anyio.fail_after(10):
-                while not any("resources/updated" in str(message) for message in heard):
-                    await anyio.sleep(0.05)
-
-    run(work)
+    async with over_stdio(server, graph.namespace, mode="legacy", message_handler=hear) as client:
+        await client.session.subscribe_resource("memory://knowledge-graph")
+        await call(client, "create_entities", entities=[{"name": "A", "entityType": "t", "observations": []}])
+        with anyio.fail_after(10):
+            while not any("resources/updated" in str(message) for message in heard):
+                await anyio.sleep(0.05)
 
 
-def test_the_parameters_of_resources_are_completed(graph: MemoryGraph) -> None:
+async def test_the_parameters_of_resources_are_completed(graph: MemoryGraph, client: mcp.Client) -> None:
     many_nodes = "".join(f'Node(node_id="n{at:03}", name="Name {at}", data="");' for at in range(120))
     graph.load(f'{many_nodes} Node(node_id="ada", name="Ada Lovelace", data="");')
     graph.messages("talk 1").append({"role": "user", "content": "Hello"})
@@ -657,40 +593,32 @@ def test_the_parameters_of_resources_are_completed(graph: MemoryGraph) -> None:
         ("memory://conversation/{name}", "ALK"): ["talk 1"],
         ("memory://nothing/{name}", ""): [],
     }
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            for (uri, text), values in wanted.items():
-                template = ResourceTemplateReference(uri=uri)
-                found = await client.complete(template, {"name": "name", "value": text})
-                assert found.completion.values == values
-            nodes = ResourceTemplateReference(uri="memory://node/{id}")
-            many = await client.complete(nodes, {"name": "id", "value": "n"})
-            assert (len(many.completion.values), many.completion.has_more) == (100, True)
-            nothing = await client.complete(PromptReference(name="recall"), {"name": "question", "value": "Who"})
-            assert nothing.completion.values == []
-
-    run(work)
+    for (uri, text), values in wanted.items():
+        template = ResourceTemplateReference(uri=uri)
+        found = await client.complete(template, {"name": "name", "value": text})
+        assert found.completion.values == values
+    nodes = ResourceTemplateReference(uri="memory://node/{id}")
+    many = await client.complete(nodes, {"name": "id", "value": "n"})
+    assert (len(many.completion.values), many.completion.has_more) == (100, True)
+    nothing = await client.complete(PromptReference(name="recall"), {"name": "question", "value": "Who"})
+    assert nothing.completion.values == []
 
 
-def test_a_client_that_asks_for_progress_hears_how_far_a_program_is(graph: MemoryGraph) -> None:
+async def test_a_client_that_asks_for_progress_hears_how_far_a_program_is(graph: MemoryGraph) -> None:
     program = "agent helper { func one() { return 1 } } main agent { main func() { return helper.one() } }"
     heard: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         heard.append((progress, message))
 
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            nodes = 'Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");'
-            await client.call_tool("load_contextscript", {"program": nodes}, progress_callback=hear)
-            await client.call_tool("run_program", {"program": program, "input": "x"}, progress_callback=hear)
-
-    run(work)
+    async with mcp.Client(build_server(graph)) as client:
+        nodes = 'Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");'
+        await client.call_tool("load_contextscript", {"program": nodes}, progress_callback=hear)
+        await client.call_tool("run_program", {"program": program, "input": "x"}, progress_callback=hear)
     assert heard == [(2.0, "rows written"), (1.0, "agent")]
 
 
-def test_calls_that_nest_deep_are_told_of_as_others_are(graph: MemoryGraph) -> None:
+async def test_calls_that_nest_deep_are_told_of_as_others_are(graph: MemoryGraph) -> None:
     """They go on in threads that the server's event loop does not know."""
     nested = " ".join(f"func f{at}() {{ return f{at + 1}() }}" for at in range(60))
     deep = f"{nested} func f60() {{ return helper.one() }} main func() {{ return f0() }}"
@@ -700,60 +628,48 @@ def test_calls_that_nest_deep_are_told_of_as_others_are(graph: MemoryGraph) -> N
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         heard.append(message)
 
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            for told in (None, hear):
-                result = await client.call_tool("run_program", {"program": program}, progress_callback=told)
-                assert not result.is_error, text_of(result)
-                assert result.structured_content["value"] == 1
-
-    run(work)
+    async with mcp.Client(build_server(graph)) as client:
+        for told in (None, hear):
+            result = await client.call_tool("run_program", {"program": program}, progress_callback=told)
+            assert not result.is_error, text_of(result)
+            assert result.structured_content["value"] == 1
     assert heard == ["agent"]
 
 
-def test_without_a_place_for_temporary_files_no_program_runs(
+async def test_without_a_place_for_temporary_files_no_program_runs(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            refused = await client.call_tool("run_program", {"program": "main agent { main func() { return 1 } }"})
-            assert refused.is_error
-            assert "TMPDIR on the machine of this server" in text_of(refused)
-
-    run(work)
+    async with mcp.Client(build_server(graph)) as client:
+        refused = await client.call_tool("run_program", {"program": "main agent { main func() { return 1 } }"})
+        assert refused.is_error
+        assert "TMPDIR on the machine of this server" in text_of(refused)
 
 
-def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
+async def test_resources_and_prompts_can_be_read(graph: MemoryGraph, client: mcp.Client) -> None:
     graph.load('Node(node_id="ada", name="Ada Lovelace", data="[1] x");')
     graph.messages("talk 1").append({"role": "user", "content": "Hello"})
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            for uri, wanted in {
-                "memory://overview": "Ada Lovelace",
-                "memory://entity/Ada%20Lovelace": "[1] x",
-                "memory://node/ada": "[1] x",
-                "memory://conversation/talk%201": "Hello",
-                "memory://contextscript": "Node(node_id=",
-            }.items():
-                found = await client.read_resource(uri)
-                assert wanted in getattr(found.contents[0], "text", ""), uri
-            for uri in ("memory://node/none", "memory://nothing", "file:///etc/passwd", "memory://conversation/no"):
-                with pytest.raises(mcp.MCPError, match="no"):
-                    await client.read_resource(uri)
-            unknown = "no entity has the name or the alias `Bob`; search_nodes and recall find what is there"
-            with pytest.raises(mcp.MCPError, match=unknown):
-                await client.read_resource("memory://entity/Bob")
-            for prompt in (await client.list_prompts()).prompts:
-                [argument] = prompt.arguments or []
-                filled = await client.get_prompt(prompt.name, {argument.name: "{these} words"})
-                assert "{these} words" in getattr(filled.messages[0].content, "text", "")
-            with pytest.raises(mcp.MCPError, match="needs the argument"):
-                await client.get_prompt("recall")
-
-    run(work)
+    for uri, wanted in {
+        "memory://overview": "Ada Lovelace",
+        "memory://entity/Ada%20Lovelace": "[1] x",
+        "memory://node/ada": "[1] x",
+        "memory://conversation/talk%201": "Hello",
+        "memory://contextscript": "Node(node_id=",
+    }.items():
+        found = await client.read_resource(uri)
+        assert wanted in getattr(found.contents[0], "text", ""), uri
+    for uri in ("memory://node/none", "memory://nothing", "file:///etc/passwd", "memory://conversation/no"):
+        with pytest.raises(mcp.MCPError, match="no"):
+            await client.read_resource(uri)
+    unknown = "no entity has the name or the alias `Bob`; search_nodes and recall find what is there"
+    with pytest.raises(mcp.MCPError, match=unknown):
+        await client.read_resource("memory://entity/Bob")
+    for prompt in (await client.list_prompts()).prompts:
+        [argument] = prompt.arguments or []
+        filled = await client.get_prompt(prompt.name, {argument.name: "{these} words"})
+        assert "{these} words" in getattr(filled.messages[0].content, "text", "")
+    with pytest.raises(mcp.MCPError, match="needs the argument"):
+        await client.get_prompt("recall")
 
 
 @pytest.mark.parametrize(
@@ -766,46 +682,40 @@ def test_resources_and_prompts_can_be_read(graph: MemoryGraph) -> None:
         (["history"], False, []),
     ],
 )
-def test_a_prompt_is_offered_where_all_tools_are_that_it_names(
+async def test_a_prompt_is_offered_where_all_tools_are_that_it_names(
     groups: list[str], read_only: bool, prompts: list[str], graph: MemoryGraph
 ) -> None:
-    async def work() -> None:
-        tools = choose_tools(groups=groups, read_only=read_only)
-        async with mcp.Client(build_server(graph, tools=tools)) as client:
-            assert [each.name for each in (await client.list_prompts()).prompts] == prompts
-            for prompt in prompts:
-                filled = await client.get_prompt(prompt, {"text": "x", "question": "x"})
-                named = {*re.findall(r"\w+", getattr(filled.messages[0].content, "text", ""))} & TOOLS.keys()
-                assert named == PROMPTS[prompt].tools
-            for prompt in PROMPTS.keys() - prompts:
-                with pytest.raises(mcp.MCPError, match=rf"no prompt '{prompt}' here: it needs \w+"):
-                    await client.get_prompt(prompt, {"text": "x", "question": "x"})
-
-    run(work)
+    tools = choose_tools(groups=groups, read_only=read_only)
+    async with mcp.Client(build_server(graph, tools=tools)) as client:
+        assert [each.name for each in (await client.list_prompts()).prompts] == prompts
+        for prompt in prompts:
+            filled = await client.get_prompt(prompt, {"text": "x", "question": "x"})
+            named = {*re.findall(r"\w+", getattr(filled.messages[0].content, "text", ""))} & TOOLS.keys()
+            assert named == PROMPTS[prompt].tools
+        for prompt in PROMPTS.keys() - prompts:
+            with pytest.raises(mcp.MCPError, match=rf"no prompt '{prompt}' here: it needs \w+"):
+                await client.get_prompt(prompt, {"text": "x", "question": "x"})
 
 
-def test_what_a_client_wrote_is_in_the_history_and_can_be_undone(graph: MemoryGraph) -> None:
-    async def work() -> None:
-        client_info = Implementation(name="a client", version="1")
-        async with mcp.Client(build_server(graph), client_info=client_info) as client:
-            await call(client, "create_entities", entities=[{"name": "A", "type": "t", "observations": ["x"]}])
-            await call(client, "delete_entities", entityNames=["A"])
-            revisions = (await call(client, "revisions"))["revisions"]
-            assert [(each["revision"], each["language"], each["by"]) for each in revisions] == [
-                (2, "memory", "a client 1"),
-                (1, "memory", "a client 1"),
-            ]
-            changes = (await call(client, "history", id="A"))["changes"]
-            assert [(each["action"], each["by"]) for each in changes] == [
-                ("created", "a client 1"),
-                ("deleted", "a client 1"),
-            ]
-            await call(client, "undo", revision=2)
-            assert (await call(client, "read_graph"))["entities"] == [
-                {"name": "A", "entityType": "t", "observations": ["x"]}
-            ]
-            await call(client, "undo", revision=3)
-            await call(client, "load_contextscript", program='Node(node_id="b", name="B", data="");')
-            assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["B"]
-
-    run(work)
+async def test_what_a_client_wrote_is_in_the_history_and_can_be_undone(graph: MemoryGraph) -> None:
+    client_info = Implementation(name="a client", version="1")
+    async with mcp.Client(build_server(graph), client_info=client_info) as client:
+        await call(client, "create_entities", entities=[{"name": "A", "type": "t", "observations": ["x"]}])
+        await call(client, "delete_entities", entityNames=["A"])
+        revisions = (await call(client, "revisions"))["revisions"]
+        assert [(each["revision"], each["language"], each["by"]) for each in revisions] == [
+            (2, "memory", "a client 1"),
+            (1, "memory", "a client 1"),
+        ]
+        changes = (await call(client, "history", id="A"))["changes"]
+        assert [(each["action"], each["by"]) for each in changes] == [
+            ("created", "a client 1"),
+            ("deleted", "a client 1"),
+        ]
+        await call(client, "undo", revision=2)
+        assert (await call(client, "read_graph"))["entities"] == [
+            {"name": "A", "entityType": "t", "observations": ["x"]}
+        ]
+        await call(client, "undo", revision=3)
+        await call(client, "load_contextscript", program='Node(node_id="b", name="B", data="");')
+        assert [each["name"] for each in (await call(client, "read_graph"))["entities"]] == ["B"]

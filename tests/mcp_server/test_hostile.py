@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph
+from memorygraph.mcp_server.tools import TOOLS
 from tests.examples import examples
 from tests.mcp_server.clients import Server, Session, over_stdio, text_of
 from tests.shared_neo4j import new_namespace
@@ -105,44 +106,7 @@ def _of(schema: dict[str, Any]) -> st.SearchStrategy[Any]:
     return st.one_of(right, right, right, right, JSON)
 
 
-TOOL_NAMES = [
-    "create_entities",
-    "create_relations",
-    "add_observations",
-    "delete_entities",
-    "delete_observations",
-    "delete_relations",
-    "read_graph",
-    "search_nodes",
-    "open_nodes",
-    "search_memories",
-    "find_memories_by_name",
-    "load_contextscript",
-    "check_contextscript",
-    "recall",
-    "neighbours",
-    "show",
-    "history",
-    "revisions",
-    "undo",
-    "find_duplicates",
-    "merge_entities",
-    "forget",
-    "list_conversations",
-    "show_conversation",
-    "conversation_versions",
-    "list_thoughts",
-    "show_thought",
-    "list_programs",
-    "run_program",
-]
-
-
-def test_every_tool_is_tried(session: Session) -> None:
-    assert sorted(tool.name for tool in session.tools()) == sorted(TOOL_NAMES)
-
-
-@pytest.mark.parametrize("name", TOOL_NAMES)
+@pytest.mark.parametrize("name", TOOLS)
 def test_any_arguments_give_an_answer_or_an_error_that_says_why(session: Session, name: str) -> None:
     [tool] = [tool for tool in session.tools() if tool.name == name]
     values = _of(tool.input_schema).filter(lambda value: isinstance(value, dict))

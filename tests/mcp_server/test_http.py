@@ -25,7 +25,9 @@ from memorygraph.mcp_server import build_app, build_server, choose_tools
 from memorygraph.mcp_server.http import CLIENT_GONE, MAX_BODY_BYTES, allowed_from, listen, say_client_gone
 from memorygraph.mcp_server.server import NamespaceGraphs
 from memorygraph.mcp_server.tools import TOOLS
-from tests.mcp_server.clients import HttpServer, Server, call, over_http, run
+from tests.mcp_server.clients import HttpServer, Server, call, over_http
+
+pytestmark = pytest.mark.anyio
 
 _INITIALIZE = {
     "jsonrpc": "2.0",
@@ -98,26 +100,25 @@ def test_what_is_no_request_is_refused_and_never_a_failure(open_door: HttpServer
     assert 400 <= _post(open_door, {}, body).status_code < 500
 
 
-def test_each_token_has_its_own_namespace(closed_http: HttpServer, graph: MemoryGraph, other: MemoryGraph) -> None:
-    async def work() -> None:
-        async with (
-            over_http(closed_http.url, "first-token") as first,
-            over_http(closed_http.url, "second-token") as second,
-        ):
-            await call(first, "create_entities", entities=[{"name": "A", "type": "t", "observations": ["secret"]}])
-            await call(second, "create_entities", entities=[{"name": "B", "type": "t", "observations": []}])
-            assert [each["name"] for each in (await call(second, "read_graph"))["entities"]] == ["B"]
-            for tool in ("search_nodes", "search_memories", "recall"):
-                assert "A" not in str(await call(second, tool, query="secret"))
-            assert (await call(second, "open_nodes", names=["A"]))["entities"] == []
-            assert (await second.call_tool("show", {"id": "A"})).is_error
-            await call(second, "delete_entities", entityNames=["A"])
-            program = 'import memory M from "neo4j://' + graph.namespace + '" main agent { main func() { return 1 } }'
-            refused = await second.call_tool("run_program", {"program": program})
-            assert refused.is_error
-            assert "your own namespace" in getattr(refused.content[0], "text", "")
-
-    run(work)
+async def test_each_token_has_its_own_namespace(
+    closed_http: HttpServer, graph: MemoryGraph, other: MemoryGraph
+) -> None:
+    async with (
+        over_http(closed_http.url, "first-token") as first,
+        over_http(closed_http.url, "second-token") as second,
+    ):
+        await call(first, "create_entities", entities=[{"name": "A", "type": "t", "observations": ["secret"]}])
+        await call(second, "create_entities", entities=[{"name": "B", "type": "t", "observations": []}])
+        assert [each["name"] for each in (await call(second, "read_graph"))["entities"]] == ["B"]
+        for tool in ("search_nodes", "search_memories", "recall"):
+            assert "A" not in str(await call(second, tool, query="secret"))
+        assert (await call(second, "open_nodes", names=["A"]))["entities"] == []
+        assert (await second.call_tool("show", {"id": "A"})).is_error
+        await call(second, "delete_entities", entityNames=["A"])
+        program = 'import memory M from "neo4j://' + graph.namespace + '" main agent { main func() { return 1 } }'
+        refused = await second.call_tool("run_program", {"program": program})
+        assert refused.is_error
+        assert "your own namespace" in getattr(refused.content[0], "text", "")
     assert graph.node("A").name == "A"
     assert other.node("B").name == "B"
 
@@ -171,7 +172,7 @@ def test_beyond_this_machine_it_serves_with_tokens_only(graph: MemoryGraph, host
     build_app(graph, host, 8000, {"t": graph.namespace})
 
 
-def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> None:
+async def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> None:
     reading = choose_tools(read_only=True)
     assert {"recall", "read_graph"} <= reading.keys()
     assert not {"create_entities", "load_contextscript", "undo", "run_program"} & reading.keys()
@@ -182,17 +183,13 @@ def test_a_server_offers_the_tools_that_it_is_told_to(graph: MemoryGraph) -> Non
     )
     with pytest.raises(NotFoundError, match="no tool `recal`"):
         choose_tools(["recal"])
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph, tools=reading)) as client:
-            assert {tool.name for tool in (await client.list_tools()).tools} == reading.keys()
-            with pytest.raises(mcp.MCPError, match="'create_entities' here: this server is read-only"):
-                await client.call_tool("create_entities", {"entities": []})
-        async with mcp.Client(build_server(graph, tools=choose_tools(["undo"]))) as client:
-            with pytest.raises(mcp.MCPError, match=r"'undo' here: it is left out \(`serve --without undo`\)"):
-                await client.call_tool("undo", {"revision": 1})
-
-    run(work)
+    async with mcp.Client(build_server(graph, tools=reading)) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == reading.keys()
+        with pytest.raises(mcp.MCPError, match="'create_entities' here: this server is read-only"):
+            await client.call_tool("create_entities", {"entities": []})
+    async with mcp.Client(build_server(graph, tools=choose_tools(["undo"]))) as client:
+        with pytest.raises(mcp.MCPError, match=r"'undo' here: it is left out \(`serve --without undo`\)"):
+            await client.call_tool("undo", {"revision": 1})
 
 
 @pytest.mark.parametrize(
@@ -241,22 +238,19 @@ def test_a_token_that_is_given_for_two_namespaces_is_refused_and_not_repeated(to
     ],
     ids=str,
 )
-def test_hosts_are_compared_without_case(graph: MemoryGraph, headers: dict[str, str], status: int) -> None:
+async def test_hosts_are_compared_without_case(graph: MemoryGraph, headers: dict[str, str], status: int) -> None:
     app = build_app(graph, allowed_hosts=["Memory.Example.ORG"])
     sent: list[Any] = []
 
-    async def work() -> None:
-        async def receive() -> Any:
-            return {"type": "http.request", "body": b"", "more_body": False}
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
 
-        async def send(message: Any) -> None:
-            sent.append(message)
+    async def send(message: Any) -> None:
+        sent.append(message)
 
-        raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-        scope = {"type": "http", "method": "GET", "path": "/other", "query_string": b"", "headers": raw}
-        await app(scope, receive, send)
-
-    run(work)
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "GET", "path": "/other", "query_string": b"", "headers": raw}
+    await app(scope, receive, send)
     assert sent[0]["status"] == status
 
 
@@ -369,10 +363,7 @@ def test_the_rights_of_a_file_of_tokens_that_a_container_is_given_are_not_its_ow
     assert read_tokens(path) == {"abc": "team"}
 
 
-def test_a_wrong_token_is_an_error_of_the_client(closed_door: HttpServer) -> None:
-    async def work() -> mcp.Client:
-        async with over_http(closed_door.url, "wrong") as client:
-            return client
-
+async def test_a_wrong_token_is_an_error_of_the_client(closed_door: HttpServer) -> None:
     with pytest.raises(BaseException, match=r"."):
-        run(work)
+        async with over_http(closed_door.url, "wrong"):
+            pass

@@ -30,11 +30,12 @@ from tests.mcp_server.clients import (
     http_command,
     over_http,
     over_stdio,
-    run,
     started_in,
     text_of,
 )
 from tests.shared_neo4j import new_namespace
+
+pytestmark = pytest.mark.anyio
 
 ENDLESS = "main agent { main func() { repeat * 1000000000000 { x = 1 } return 1 } }"
 EMPTY = "main agent { main func() { repeat * 1000000000000 { } return 1 } }"
@@ -127,30 +128,29 @@ def test_a_variable_that_holds_itself_is_not_kept(graph: MemoryGraph) -> None:
 
 
 @pytest.mark.slow
-def test_the_programs_of_one_token_stop_nobody(graph: MemoryGraph, other: MemoryGraph, closed_http: HttpServer) -> None:
+async def test_the_programs_of_one_token_stop_nobody(
+    graph: MemoryGraph, other: MemoryGraph, closed_http: HttpServer
+) -> None:
     answers: list[str] = []
 
     async def run_endless(client: mcp.Client) -> None:
         answers.append(text_of(await client.call_tool("run_program", {"program": ENDLESS})))
 
-    async def work() -> None:
-        async with (
-            over_http(closed_http.url, "first-token") as first,
-            over_http(closed_http.url, "second-token") as second,
-        ):
-            with anyio.fail_after(SECONDS):
-                async with anyio.create_task_group() as tasks:
-                    for _ in range(32):
-                        tasks.start_soon(run_endless, first)
-                    while not answers:  # those that are too many are told so at once
-                        await anyio.sleep(0.05)
-                    await call(first, "create_entities", entities=[{"name": "A", "type": "t", "observations": []}])
-                    await call(second, "read_graph")
-                    assert (await call(second, "run_program", program=ONE))["value"] == 1
-                    assert len(answers) < 32
-                    tasks.cancel_scope.cancel()
-
-    run(work)
+    async with (
+        over_http(closed_http.url, "first-token") as first,
+        over_http(closed_http.url, "second-token") as second,
+    ):
+        with anyio.fail_after(SECONDS):
+            async with anyio.create_task_group() as tasks:
+                for _ in range(32):
+                    tasks.start_soon(run_endless, first)
+                while not answers:  # those that are too many are told so at once
+                    await anyio.sleep(0.05)
+                await call(first, "create_entities", entities=[{"name": "A", "type": "t", "observations": []}])
+                await call(second, "read_graph")
+                assert (await call(second, "run_program", program=ONE))["value"] == 1
+                assert len(answers) < 32
+                tasks.cancel_scope.cancel()
     assert "of your calls are worked on" in answers[0]
     assert graph.node("A").name == "A"
     assert other.query("MATCH (r:Run {namespace: $namespace}) RETURN r.status AS status") == [{"status": "done"}]
@@ -205,41 +205,38 @@ async def wait_until(holds: Any) -> None:
 
 
 @pytest.mark.parametrize("transport", mostly_slow(["stdio", "http", "http-2025"], ordinary=1))
-def test_a_program_ends_with_its_request_and_with_the_server(
+async def test_a_program_ends_with_its_request_and_with_the_server(
     graph: MemoryGraph, server: Server, transport: str
 ) -> None:
     async def run_in_vain(client: mcp.Client, program: str) -> None:
         with suppress(MCPError):  # the connection has ended
             await client.call_tool("run_program", {"program": program})
 
-    async def work() -> None:
-        with stalling_model() as (model, endpoint):
-            environment = {**environment_of(server), **endpoint}
+    with stalling_model() as (model, endpoint):
+        environment = {**environment_of(server), **endpoint}
 
-            def begun() -> int:
-                return len(stored_runs(graph)) + len(model.requests)
+        def begun() -> int:
+            return len(stored_runs(graph)) + len(model.requests)
 
-            async with serving(environment, graph.namespace, transport) as (process, client):
-                for program, signs in ((ENDLESS, 1), (ASKING, 2)):  # the second asks its model, too
-                    until = begun() + signs
-                    async with anyio.create_task_group() as tasks:
-                        tasks.start_soon(run_in_vain, client, program)
-                        await wait_until(lambda until=until: begun() == until)
-                        tasks.cancel_scope.cancel()
-                    await wait_until(lambda: ("running", None) not in stored_runs(graph))
-                assert stored_runs(graph) == [("stopped", "the request has ended")] * 2
-                assert (await call(client, "run_program", program=ONE))["value"] == 1
-
-                until = begun() + 3
+        async with serving(environment, graph.namespace, transport) as (process, client):
+            for program, signs in ((ENDLESS, 1), (ASKING, 2)):  # the second asks its model, too
+                until = begun() + signs
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(run_in_vain, client, ENDLESS)
-                    tasks.start_soon(run_in_vain, client, ASKING)
-                    await wait_until(lambda: begun() == until)
-                    process.send_signal(signal.SIGTERM)
-                    await to_thread.run_sync(process.wait, 15)  # seconds: it takes 4 at most
+                    tasks.start_soon(run_in_vain, client, program)
+                    await wait_until(lambda until=until: begun() == until)
                     tasks.cancel_scope.cancel()
+                await wait_until(lambda: ("running", None) not in stored_runs(graph))
+            assert stored_runs(graph) == [("stopped", "the request has ended")] * 2
+            assert (await call(client, "run_program", program=ONE))["value"] == 1
 
-    run(work)
+            until = begun() + 3
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(run_in_vain, client, ENDLESS)
+                tasks.start_soon(run_in_vain, client, ASKING)
+                await wait_until(lambda: begun() == until)
+                process.send_signal(signal.SIGTERM)
+                await to_thread.run_sync(process.wait, 15)  # seconds: it takes 4 at most
+                tasks.cancel_scope.cancel()
     assert Counter(stored_runs(graph)) == {
         ("stopped", "the request has ended"): 2,
         ("done", None): 1,
@@ -249,21 +246,17 @@ def test_a_program_ends_with_its_request_and_with_the_server(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["stdio", "auto", "legacy"])
-def test_a_program_ends_with_the_client_that_is_killed(
+async def test_a_program_ends_with_the_client_that_is_killed(
     graph: MemoryGraph, server: Server, open_http: HttpServer, mode: str
 ) -> None:
     where = graph.namespace if mode == "stdio" else open_http.url
     command = [sys.executable, "-c", CLIENT, where, mode, ENDLESS]
-
-    async def work() -> None:
-        with subprocess.Popen(command, env=environment_of(server)) as client:
-            try:
-                await wait_until(lambda: stored_runs(graph))
-            finally:
-                client.kill()
-        await wait_until(lambda: stored_runs(graph) != [("running", None)])
-
-    run(work)
+    with subprocess.Popen(command, env=environment_of(server)) as client:
+        try:
+            await wait_until(lambda: stored_runs(graph))
+        finally:
+            client.kill()
+    await wait_until(lambda: stored_runs(graph) != [("running", None)])
     assert stored_runs(graph) == [("stopped", "the request has ended")]
 
 

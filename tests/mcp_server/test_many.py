@@ -28,11 +28,12 @@ from tests.mcp_server.clients import (
     environment_of,
     over_http,
     over_stdio,
-    run,
     started_in,
     stdio_command,
     text_of,
 )
+
+pytestmark = pytest.mark.anyio
 
 
 def _names(graph: MemoryGraph) -> list[str]:
@@ -54,79 +55,65 @@ async def _create_all(clients: list[Any], count: int) -> None:
                 tasks.start_soon(_create, client, _entity(f"{index}-{number}"))
 
 
-def test_twenty_creates_at_once_over_one_connection_are_all_kept(graph: MemoryGraph, server: Server) -> None:
-    async def work() -> None:
-        async with over_stdio(server, graph.namespace) as client:
-            await _create_all([client], 20)
-
-    run(work)
+async def test_twenty_creates_at_once_over_one_connection_are_all_kept(graph: MemoryGraph, server: Server) -> None:
+    async with over_stdio(server, graph.namespace) as client:
+        await _create_all([client], 20)
     assert _names(graph) == sorted(f"0-{number}" for number in range(20))
 
 
 @pytest.mark.slow
-def test_twenty_creates_at_once_over_http_are_all_kept(graph: MemoryGraph, open_http: HttpServer) -> None:
-    async def work() -> None:
-        async with over_http(open_http.url) as client:
-            await _create_all([client], 20)
-
-    run(work)
+async def test_twenty_creates_at_once_over_http_are_all_kept(graph: MemoryGraph, open_http: HttpServer) -> None:
+    async with over_http(open_http.url) as client:
+        await _create_all([client], 20)
     assert _names(graph) == sorted(f"0-{number}" for number in range(20))
 
 
 @pytest.mark.slow
-def test_two_processes_lose_nothing_of_each_other(graph: MemoryGraph, server: Server) -> None:
-    async def work() -> None:
-        async with over_stdio(server, graph.namespace) as one, over_stdio(server, graph.namespace) as two:
-            await _create_all([one, two], 20)
-            await call(one, "add_observations", observations=[{"entityName": "1-0", "contents": ["from the other"]}])
-            [found] = (await call(two, "open_nodes", names=["1-0"]))["entities"]
-            assert found["observations"] == ["1-0 was here", "from the other"]
-
-    run(work)
+async def test_two_processes_lose_nothing_of_each_other(graph: MemoryGraph, server: Server) -> None:
+    async with over_stdio(server, graph.namespace) as one, over_stdio(server, graph.namespace) as two:
+        await _create_all([one, two], 20)
+        await call(one, "add_observations", observations=[{"entityName": "1-0", "contents": ["from the other"]}])
+        [found] = (await call(two, "open_nodes", names=["1-0"]))["entities"]
+        assert found["observations"] == ["1-0 was here", "from the other"]
     assert _names(graph) == sorted(f"{index}-{number}" for index in range(2) for number in range(20))
 
 
 @pytest.mark.slow
-def test_the_same_entity_from_everywhere_is_one_with_all_that_was_said(graph: MemoryGraph, server: Server) -> None:
-    async def work() -> None:
-        async with (
-            over_stdio(server, graph.namespace) as one,
-            over_stdio(server, graph.namespace) as two,
-            anyio.create_task_group() as tasks,
-        ):
-            for number in range(20):
-                entity = {"name": "A", "entityType": "t", "observations": ["same", f"said {number}"]}
-                tasks.start_soon(_create, (one, two)[number % 2], entity)
-
-    run(work)
+async def test_the_same_entity_from_everywhere_is_one_with_all_that_was_said(
+    graph: MemoryGraph, server: Server
+) -> None:
+    async with (
+        over_stdio(server, graph.namespace) as one,
+        over_stdio(server, graph.namespace) as two,
+        anyio.create_task_group() as tasks,
+    ):
+        for number in range(20):
+            said = {"name": "A", "entityType": "t", "observations": ["same", f"said {number}"]}
+            tasks.start_soon(_create, (one, two)[number % 2], said)
     [entity] = Entities(graph.scope).read_graph().entities
     assert sorted(entity.observations) == sorted(["same", *(f"said {number}" for number in range(20))])
 
 
 @pytest.mark.slow
-def test_of_eight_servers_one_is_killed_and_the_others_go_on(graph: MemoryGraph, server: Server) -> None:
+async def test_of_eight_servers_one_is_killed_and_the_others_go_on(graph: MemoryGraph, server: Server) -> None:
     before = {process.pid for process in psutil.Process().children()}
-
-    async def work() -> None:
-        async with AsyncExitStack() as stack:
-            clients = [await stack.enter_async_context(over_stdio(server, graph.namespace)) for _ in range(7)]
-            victim = subprocess.Popen(
-                stdio_command(graph.namespace),
-                env=environment_of(server),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-            try:
-                await anyio.to_thread.run_sync(_flood, victim)
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_create_all, clients, 5)
-                    os.kill(victim.pid, signal.SIGKILL)
-                await _create_all(clients, 6)
-            finally:
-                victim.kill()
-                victim.communicate()
-
-    run(work)
+    async with AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(over_stdio(server, graph.namespace)) for _ in range(7)]
+        victim = subprocess.Popen(
+            stdio_command(graph.namespace),
+            env=environment_of(server),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        try:
+            await anyio.to_thread.run_sync(_flood, victim)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_create_all, clients, 5)
+                os.kill(victim.pid, signal.SIGKILL)
+            await _create_all(clients, 6)
+        finally:
+            victim.kill()
+            victim.communicate()
     kept = [name for name in _names(graph) if not name.startswith("victim")]
     assert kept == sorted(f"{index}-{number}" for index in range(7) for number in range(6))
     assert {process.pid for process in psutil.Process().children()} <= before
@@ -165,7 +152,7 @@ def _environment(**given: str) -> dict[str, str]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_java")
 @pytest.mark.skipif("NEO4J_URI" in os.environ, reason="NEO4J_URI is set: Neo4j is not installed for these tests")
-def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: Path) -> None:
+async def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: Path) -> None:
     environment = _environment(MEMORYGRAPH_HOME=str(home))
 
     async def begin(name: str) -> None:
@@ -174,12 +161,9 @@ def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: 
             await _create(client, _entity(name))
             await call(client, "add_observations", observations=[{"entityName": name, "contents": ["and again"]}])
 
-    async def work() -> None:
-        async with anyio.create_task_group() as tasks:
-            for number in range(8):
-                tasks.start_soon(begin, f"server {number}")
-
-    run(work)
+    async with anyio.create_task_group() as tasks:
+        for number in range(8):
+            tasks.start_soon(begin, f"server {number}")
     embedded = EmbeddedServer(home)
     auth = (embedded.status().username, embedded.password())
     with MemoryGraph.connect(embedded.status().bolt_uri, auth, namespace="shared") as graph:
@@ -188,51 +172,43 @@ def test_eight_servers_that_begin_at_once_share_one_neo4j_that_they_start(home: 
     assert all(entity.observations == [f"{entity.name} was here", "and again"] for entity in entities)
 
 
-def test_a_client_is_greeted_before_neo4j_is_there_and_told_why_it_is_not() -> None:
-    async def work() -> None:
-        async with started_in(_environment(NEO4J_URI="bolt://127.0.0.1:1"), "nowhere") as client:
-            assert len((await client.list_tools()).tools) > 20
-            refused = await client.call_tool("read_graph", {})
-            assert refused.is_error
-            assert "Neo4j cannot be reached" in text_of(refused)
-            with pytest.raises(MCPError, match="cannot be reached"):
-                await client.read_resource("memory://knowledge-graph")
-
-    run(work)
+async def test_a_client_is_greeted_before_neo4j_is_there_and_told_why_it_is_not() -> None:
+    async with started_in(_environment(NEO4J_URI="bolt://127.0.0.1:1"), "nowhere") as client:
+        assert len((await client.list_tools()).tools) > 20
+        refused = await client.call_tool("read_graph", {})
+        assert refused.is_error
+        assert "Neo4j cannot be reached" in text_of(refused)
+        with pytest.raises(MCPError, match="cannot be reached"):
+            await client.read_resource("memory://knowledge-graph")
 
 
-def test_check_contextscript_needs_no_database() -> None:
-    async def work() -> None:
-        async with started_in(_environment(NEO4J_URI="bolt://127.0.0.1:1"), "nowhere") as client:
-            wrong = await client.call_tool("check_contextscript", {"program": "Node(node_id=ada);"})
-            assert [error["column"] for error in wrong.structured_content["errors"]] == [14]
-            unknown = {"program": 'Edge(edge_id="e", from_node="a", to_node="b", verb="knows", weight=1);'}
-            assert (await client.call_tool("check_contextscript", unknown)).structured_content == {"errors": []}
-
-    run(work)
+async def test_check_contextscript_needs_no_database() -> None:
+    async with started_in(_environment(NEO4J_URI="bolt://127.0.0.1:1"), "nowhere") as client:
+        wrong = await client.call_tool("check_contextscript", {"program": "Node(node_id=ada);"})
+        assert [error["column"] for error in wrong.structured_content["errors"]] == [14]
+        unknown = {"program": 'Edge(edge_id="e", from_node="a", to_node="b", verb="knows", weight=1);'}
+        assert (await client.call_tool("check_contextscript", unknown)).structured_content == {"errors": []}
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_java")
 @pytest.mark.skipif("NEO4J_URI" in os.environ, reason="NEO4J_URI is set: Neo4j is not installed for these tests")
-def test_who_only_checks_programs_starts_no_neo4j_and_the_first_other_call_does_also_after_a_stop(home: Path) -> None:
+async def test_who_only_checks_programs_starts_no_neo4j_and_the_first_other_call_does_also_after_a_stop(
+    home: Path,
+) -> None:
     before = {path.name for path in home.iterdir()}
-
-    async def work() -> None:
-        async with started_in(_environment(MEMORYGRAPH_HOME=str(home)), "lazy") as client:
-            await client.list_tools()
-            await client.list_resources()
-            await client.list_prompts()
-            await client.get_prompt("remember", {"text": "Ada likes tea."})
-            checked = await client.call_tool("check_contextscript", {"program": 'Node(node_id="a", name="", data="");'})
-            assert checked.structured_content == {"errors": []}
-        assert {path.name for path in home.iterdir()} == before
-        async with started_in(_environment(MEMORYGRAPH_HOME=str(home)), "lazy") as client:
-            await read_until_answered(client)
-            assert await anyio.to_thread.run_sync(EmbeddedServer(home).down)
-            await read_until_answered(client)
-
-    run(work)
+    async with started_in(_environment(MEMORYGRAPH_HOME=str(home)), "lazy") as client:
+        await client.list_tools()
+        await client.list_resources()
+        await client.list_prompts()
+        await client.get_prompt("remember", {"text": "Ada likes tea."})
+        checked = await client.call_tool("check_contextscript", {"program": 'Node(node_id="a", name="", data="");'})
+        assert checked.structured_content == {"errors": []}
+    assert {path.name for path in home.iterdir()} == before
+    async with started_in(_environment(MEMORYGRAPH_HOME=str(home)), "lazy") as client:
+        await read_until_answered(client)
+        assert await anyio.to_thread.run_sync(EmbeddedServer(home).down)
+        await read_until_answered(client)
     assert EmbeddedServer(home).status().running
 
 

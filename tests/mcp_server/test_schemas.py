@@ -15,7 +15,9 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.json_text import parse_json
 from memorygraph.mcp_server import build_server, choose_tools
 from memorygraph.mcp_server.tools import DROP_IN_GROUPS, GROUPS, TOOLS, KnownArguments
-from tests.mcp_server.clients import call, run, text_of
+from tests.mcp_server.clients import call, text_of
+
+pytestmark = pytest.mark.anyio
 
 # What OpenAI's guide to structured outputs lists: https://platform.openai.com/docs/guides/structured-outputs
 KEYWORDS = {
@@ -80,25 +82,20 @@ def test_what_is_not_strict_is_found(schema: dict[str, Any], broken: list[str]) 
     assert list(break_strict_rules(schema, "x")) == broken
 
 
-def test_a_null_is_an_argument_that_is_left_out(graph: MemoryGraph) -> None:
+async def test_a_null_is_an_argument_that_is_left_out(client: mcp.Client) -> None:
     """A model that calls a strict tool sends all of its arguments."""
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            for tool in (await client.list_tools()).tools:
-                required = tool.input_schema.get("required", [])
-                nulls = {name: None for name in tool.input_schema["properties"] if name not in required}
-                if not required and nulls and tool.name not in {"forget", "run_program"}:  # which need one of two
-                    assert await call(client, tool.name, **nulls) == await call(client, tool.name)
-            ada = {"name": "Ada", "entityType": "person", "observations": None}
-            made = await call(client, "create_entities", entities=[ada], distinguishCase=None)
-            assert made == {"entities": [{"name": "Ada", "entityType": "person", "observations": []}]}
-            found = await call(client, "recall", query="Ada", max_tokens=None, since=None, role=None)
-            assert [hit["name"] for hit in found["hits"]] == ["Ada"]
-            refused = await client.call_tool("search_nodes", {"query": None})
-            assert refused.is_error
-
-    run(work)
+    for tool in (await client.list_tools()).tools:
+        required = tool.input_schema.get("required", [])
+        nulls = {name: None for name in tool.input_schema["properties"] if name not in required}
+        if not required and nulls and tool.name not in {"forget", "run_program"}:  # which need one of two
+            assert await call(client, tool.name, **nulls) == await call(client, tool.name)
+    ada = {"name": "Ada", "entityType": "person", "observations": None}
+    made = await call(client, "create_entities", entities=[ada], distinguishCase=None)
+    assert made == {"entities": [{"name": "Ada", "entityType": "person", "observations": []}]}
+    found = await call(client, "recall", query="Ada", max_tokens=None, since=None, role=None)
+    assert [hit["name"] for hit in found["hits"]] == ["Ada"]
+    refused = await client.call_tool("search_nodes", {"query": None})
+    assert refused.is_error
 
 
 @pytest.mark.parametrize(
@@ -128,23 +125,17 @@ def test_a_null_is_an_argument_that_is_left_out(graph: MemoryGraph) -> None:
         ),
     ],
 )
-def test_a_tool_of_our_own_refuses_an_argument_that_it_does_not_know(
-    tool: str, arguments: dict[str, Any], said: str, graph: MemoryGraph
+async def test_a_tool_of_our_own_refuses_an_argument_that_it_does_not_know(
+    tool: str, arguments: dict[str, Any], said: str, client: mcp.Client
 ) -> None:
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            entities = [{"name": name, "entityType": "person", "observations": None} for name in ("Ada", "Ben")]
-            await call(
-                client, "create_entities", entities=entities, unknown="passed over, as by the server it stands for"
-            )
-            refused = await client.call_tool(tool, arguments)
-            assert refused.is_error
-            assert text_of(refused) == f"the arguments do not fit: no argument is called {said}"
-            kept = await call(client, "read_graph", unknown=True)
-            assert [entity["name"] for entity in kept["entities"]] == ["Ada", "Ben"]
-            assert await call(client, "revisions", unknown=None)
-
-    run(work)
+    entities = [{"name": name, "entityType": "person", "observations": None} for name in ("Ada", "Ben")]
+    await call(client, "create_entities", entities=entities, unknown="passed over, as by the server it stands for")
+    refused = await client.call_tool(tool, arguments)
+    assert refused.is_error
+    assert text_of(refused) == f"the arguments do not fit: no argument is called {said}"
+    kept = await call(client, "read_graph", unknown=True)
+    assert [entity["name"] for entity in kept["entities"]] == ["Ada", "Ben"]
+    assert await call(client, "revisions", unknown=None)
 
 
 def test_only_tools_of_other_servers_pass_over_arguments_that_they_do_not_know() -> None:
@@ -156,14 +147,10 @@ PROGRAM = "main agent { main func(input { a number }) { return input.a } }"
 
 
 @pytest.mark.parametrize("given", [{"a": 2}, '{"a": 2}'], ids=str)
-def test_the_input_of_a_program_is_json_as_a_value_or_as_text(given: Any, graph: MemoryGraph) -> None:
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            assert (await call(client, "run_program", program=PROGRAM, input=given))["value"] == 2
-            text = await client.call_tool("run_program", {"program": PROGRAM, "input": "no JSON"})
-            assert text.is_error
-
-    run(work)
+async def test_the_input_of_a_program_is_json_as_a_value_or_as_text(given: Any, client: mcp.Client) -> None:
+    assert (await call(client, "run_program", program=PROGRAM, input=given))["value"] == 2
+    text = await client.call_tool("run_program", {"program": PROGRAM, "input": "no JSON"})
+    assert text.is_error
 
 
 MAX_DEFINITION_TOKENS = 3000
@@ -185,14 +172,11 @@ def test_every_group_of_tools_has_some_and_each_tool_has_a_group() -> None:
         choose_tools(groups=["memoryy"])
 
 
-def test_a_tool_of_another_group_says_how_it_is_offered(graph: MemoryGraph) -> None:
-    async def work() -> None:
-        async with mcp.Client(build_server(graph, tools=choose_tools(groups=["memory", "graph"]))) as client:
-            assert len((await client.list_tools()).tools) == 14
-            with pytest.raises(mcp.MCPError, match=r"'undo' here: its group, history, is not among the --tools of `"):
-                await client.call_tool("undo", {"revision": 1})
-
-    run(work)
+async def test_a_tool_of_another_group_says_how_it_is_offered(graph: MemoryGraph) -> None:
+    async with mcp.Client(build_server(graph, tools=choose_tools(groups=["memory", "graph"]))) as client:
+        assert len((await client.list_tools()).tools) == 14
+        with pytest.raises(mcp.MCPError, match=r"'undo' here: its group, history, is not among the --tools of `"):
+            await client.call_tool("undo", {"revision": 1})
 
 
 NOT_STRUCTURED = {"show_thought"}  # a text for models
@@ -259,44 +243,37 @@ SET a.data = date('2024-05-01'), b.data = 0.0 / 0.0, e.weight = -1.0 / 0.0
     [("", 0.8), (ALTER, "x"), (NO_JSON, None)],
     ids=["as it was written", "with values that raw Cypher has changed", "with values that JSON does not know"],
 )
-def test_every_answer_has_the_form_that_its_tool_says(altered: str, weight: Any, graph: MemoryGraph) -> None:
+async def test_every_answer_has_the_form_that_its_tool_says(altered: str, weight: Any, graph: MemoryGraph) -> None:
     """The SDK's client refuses an answer that has another one."""
-
-    async def work() -> None:
-        graph.messages("talk").append({"role": "user", "name": "Ada", "content": "hello"})
-        graph.load("main agent { main func() { return 1 } }", "agentscript", file="one.as")
-        async with mcp.Client(build_server(graph)) as client:
-            for tool, arguments in MADE:
-                if altered and tool == "recall":
-                    graph.query(altered, write=True)
-                    assert (await call(client, "show", id="e1"))["weight"] == weight
-                result = await client.call_tool(tool, arguments)
-                assert "error of memorygraph itself" not in text_of(result), tool
-                if not altered:
-                    assert not result.is_error, (tool, result.content)
-                    assert result.structured_content is not None
-
-    run(work)
+    graph.messages("talk").append({"role": "user", "name": "Ada", "content": "hello"})
+    graph.load("main agent { main func() { return 1 } }", "agentscript", file="one.as")
+    async with mcp.Client(build_server(graph)) as client:
+        for tool, arguments in MADE:
+            if altered and tool == "recall":
+                graph.query(altered, write=True)
+                assert (await call(client, "show", id="e1"))["weight"] == weight
+            result = await client.call_tool(tool, arguments)
+            assert "error of memorygraph itself" not in text_of(result), tool
+            if not altered:
+                assert not result.is_error, (tool, result.content)
+                assert result.structured_content is not None
 
 
 @pytest.mark.filterwarnings("ignore::memorygraph.graph.bad_elements.BadElementWarning")
-def test_what_is_no_json_is_a_text_or_null_in_an_answer_and_in_a_resource(graph: MemoryGraph) -> None:
+async def test_what_is_no_json_is_a_text_or_null_in_an_answer_and_in_a_resource(
+    graph: MemoryGraph, client: mcp.Client
+) -> None:
     graph.load(SCRIPT)
     graph.query(NO_JSON, write=True)
     shown = {"ada": {"data": "2024-05-01"}, "ada2": {"data": None}, "e1": {"weight": None}}
-
-    async def work() -> None:
-        async with mcp.Client(build_server(graph)) as client:
-            for id_, values in shown.items():
-                answer = await client.call_tool("show", {"id": id_})
-                told = [parse_json(getattr(answer.content[0], "text", ""), strict=True), answer.structured_content]
-                if id_ != "e1":
-                    read = await client.read_resource(f"memory://node/{id_}")
-                    told.append(parse_json(getattr(read.contents[0], "text", ""), strict=True))
-                for each in told:
-                    assert each | values == each
-            near = await client.call_tool("neighbours", {"id": "ada2"})
-            assert parse_json(getattr(near.content[0], "text", ""), strict=True) == near.structured_content
-            assert '"data": "2024-05-01"' in text_of(near)
-
-    run(work)
+    for id_, values in shown.items():
+        answer = await client.call_tool("show", {"id": id_})
+        told = [parse_json(getattr(answer.content[0], "text", ""), strict=True), answer.structured_content]
+        if id_ != "e1":
+            read = await client.read_resource(f"memory://node/{id_}")
+            told.append(parse_json(getattr(read.contents[0], "text", ""), strict=True))
+        for each in told:
+            assert each | values == each
+    near = await client.call_tool("neighbours", {"id": "ada2"})
+    assert parse_json(getattr(near.content[0], "text", ""), strict=True) == near.structured_content
+    assert '"data": "2024-05-01"' in text_of(near)

@@ -37,7 +37,9 @@ from memorygraph.server import installation
 from memorygraph.server import process as server_process
 from memorygraph.server.embedded import EmbeddedServer
 from tests.cli.test_stopping import locked, waiting
-from tests.mcp_server.clients import over_http, run, started_in, text_of
+from tests.mcp_server.clients import over_http, started_in, text_of
+
+pytestmark = pytest.mark.anyio
 
 ENTITY = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
 WAIT_S = 30
@@ -97,23 +99,22 @@ async def create(client: mcp.Client, **options: Any) -> Any:
     return await client.call_tool("create_entities", {"entities": [ENTITY]}, **options)
 
 
-def test_a_call_while_neo4j_starts_is_answered_at_once_and_does_nothing(graph: MemoryGraph, opening: Opening) -> None:
-    async def work() -> None:
-        async with opening.client() as client:
-            with anyio.fail_after(WAIT_S):
-                refused = await create(client)
-            assert refused.is_error
-            assert "try again in 5 s" in text_of(refused)
-            opening.may_open.set()
-            while (done := await create(client)).is_error:
-                assert "Neo4j is starting" in text_of(done)
-
-    run(work)
+async def test_a_call_while_neo4j_starts_is_answered_at_once_and_does_nothing(
+    graph: MemoryGraph, opening: Opening
+) -> None:
+    async with opening.client() as client:
+        with anyio.fail_after(WAIT_S):
+            refused = await create(client)
+        assert refused.is_error
+        assert "try again in 5 s" in text_of(refused)
+        opening.may_open.set()
+        while (done := await create(client)).is_error:
+            assert "Neo4j is starting" in text_of(done)
     assert opening.times == 1
     assert len(graph.history("Ada")) == 1
 
 
-def test_a_client_that_asks_for_progress_hears_of_it_and_waits(opening: Opening) -> None:
+async def test_a_client_that_asks_for_progress_hears_of_it_and_waits(opening: Opening) -> None:
     said: list[str | None] = []
 
     async def hear(_progress: float, _total: float | None, message: str | None) -> None:
@@ -121,11 +122,8 @@ def test_a_client_that_asks_for_progress_hears_of_it_and_waits(opening: Opening)
         if len(said) == 3:  # that is after the time in which others are answered
             opening.may_open.set()
 
-    async def work() -> None:
-        async with opening.client() as client:
-            assert not (await create(client, progress_callback=hear)).is_error
-
-    run(work)
+    async with opening.client() as client:
+        assert not (await create(client, progress_callback=hear)).is_error
     assert set(said) == {STARTING}
 
 
@@ -140,7 +138,7 @@ def test_what_takes_its_time_is_said_as_it_is(graph: MemoryGraph, monkeypatch: p
     assert far.say_starting() == "it is far away: nothing was done; try again in 5 s"
 
 
-def test_over_http_a_call_while_neo4j_starts_is_answered_at_once(
+async def test_over_http_a_call_while_neo4j_starts_is_answered_at_once(
     opening: Opening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     serving: queue.Queue[tuple[uvicorn.Server, str]] = queue.Queue()
@@ -159,31 +157,24 @@ def test_over_http_a_call_while_neo4j_starts_is_answered_at_once(
     thread.start()
     server, url = serving.get(timeout=WAIT_S)
 
-    async def work() -> None:
+    try:
         async with over_http(url) as client:
             assert "try again in 5 s" in text_of(await create(client))
             opening.may_open.set()
             while (done := await create(client)).is_error:
                 assert "Neo4j is starting" in text_of(done)
-
-    try:
-        run(work)
     finally:
         server.should_exit = True
         thread.join(WAIT_S)
     assert opening.times == 1
 
 
-def test_a_neo4j_that_was_stopped_is_started_again_by_the_next_call(opening: Opening) -> None:
+async def test_a_neo4j_that_was_stopped_is_started_again_by_the_next_call(opening: Opening) -> None:
     opening.may_open.set()
-
-    async def work() -> None:
-        async with opening.client() as client:
-            assert not (await create(client)).is_error
-            opening.is_gone = True
-            assert not (await create(client)).is_error
-
-    run(work)
+    async with opening.client() as client:
+        assert not (await create(client)).is_error
+        opening.is_gone = True
+        assert not (await create(client)).is_error
     assert opening.times == 2
 
 
@@ -220,7 +211,7 @@ def test_a_call_whose_neo4j_ends_begins_the_next_start_and_says_so(graph: Memory
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_java")
 @pytest.mark.timeout(600)
-def test_calls_in_work_when_the_embedded_neo4j_stops_are_answered_soon(tmp_path: Path) -> None:
+async def test_calls_in_work_when_the_embedded_neo4j_stops_are_answered_soon(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     artifacts = EmbeddedServer().artifacts
@@ -247,8 +238,8 @@ def test_calls_in_work_when_the_embedded_neo4j_stops_are_answered_soon(tmp_path:
             failed = failed or bool(result.is_error)
             await anyio.sleep(0.05 if not result.is_error else 0.5)
 
-    async def work() -> list[tuple[float, str]]:
-        told: list[tuple[float, str]] = []
+    told: list[tuple[float, str]] = []
+    try:
         async with started_in(environment, "stopping") as client:
             while (await create(client)).is_error:
                 await anyio.sleep(0.5)
@@ -260,10 +251,6 @@ def test_calls_in_work_when_the_embedded_neo4j_stops_are_answered_soon(tmp_path:
                         tasks.start_soon(go_on, client, told, "add_observations", {"observations": [said]})
                     await anyio.sleep(1)
                     await anyio.to_thread.run_sync(stop)
-        return told
-
-    try:
-        told = run(work)
     finally:
         server.down()
     assert max(seconds for seconds, text in told if text) < SOON_S
@@ -288,7 +275,7 @@ def test_an_embedded_neo4j_that_was_started_again_is_another(
             assert opened.is_gone() == is_another
 
 
-def test_what_could_not_be_opened_is_the_answer_and_is_tried_again(graph: MemoryGraph) -> None:
+async def test_what_could_not_be_opened_is_the_answer_and_is_tried_again(graph: MemoryGraph) -> None:
     outcomes: list[Callable[[], MemoryGraph]] = [lambda: graph]
 
     @contextmanager
@@ -298,16 +285,13 @@ def test_what_could_not_be_opened_is_the_answer_and_is_tried_again(graph: Memory
             raise ConnectionError("there is no Java")
         yield graph
 
-    async def work() -> None:
-        async with mcp.Client(build_server(BackgroundGraph(open_once))) as client:
-            assert "there is no Java" in text_of(await create(client))
-            assert not (await create(client)).is_error
-
-    run(work)
+    async with mcp.Client(build_server(BackgroundGraph(open_once))) as client:
+        assert "there is no Java" in text_of(await create(client))
+        assert not (await create(client)).is_error
 
 
 @pytest.mark.slow
-def test_while_a_slow_start_is_tried_again_the_reason_of_the_last_failure_is_said(graph: MemoryGraph) -> None:
+async def test_while_a_slow_start_is_tried_again_the_reason_of_the_last_failure_is_said(graph: MemoryGraph) -> None:
     may_fail = [threading.Event() for _ in range(2)]
     opened = iter(may_fail)
 
@@ -317,17 +301,14 @@ def test_while_a_slow_start_is_tried_again_the_reason_of_the_last_failure_is_sai
             raise ConnectionError("the port is taken")
         yield graph
 
-    async def work() -> None:
-        background = BackgroundGraph(fail_late)
-        async with mcp.Client(build_server(background)) as client:
-            assert "the port is taken" not in text_of(await create(client))
-            may_fail[0].set()
-            while background.is_opening:
-                await anyio.sleep(0)
-            assert "The start before failed: the port is taken" in text_of(await create(client))
-            may_fail[1].set()
-
-    run(work)
+    background = BackgroundGraph(fail_late)
+    async with mcp.Client(build_server(background)) as client:
+        assert "the port is taken" not in text_of(await create(client))
+        may_fail[0].set()
+        while background.is_opening:
+            await anyio.sleep(0)
+        assert "The start before failed: the port is taken" in text_of(await create(client))
+        may_fail[1].set()
 
 
 def test_a_write_that_its_client_has_given_up_is_not_committed(graph: MemoryGraph) -> None:
@@ -345,26 +326,22 @@ def test_a_write_that_its_client_has_given_up_is_not_committed(graph: MemoryGrap
     assert graph.connection.read(left) == [{"count": 0}]
 
 
-def test_a_call_that_the_client_gives_up_while_it_waits_for_a_lock_is_not_committed_later(
+async def test_a_call_that_the_client_gives_up_while_it_waits_for_a_lock_is_not_committed_later(
     graph: MemoryGraph, opening: Opening
 ) -> None:
     opening.may_open.set()
     graph.load('Node(node_id="a", name="A", data="");')
-
-    async def work() -> None:
-        async with opening.client() as client:
-            is_blocked = waiting(graph.connection, graph.namespace)
-            with locked(graph.connection, graph.namespace), anyio.fail_after(WAIT_S):
-                while not is_blocked():  # the first calls may be given up before that
-                    with pytest.raises(MCPError, match=r"[Tt]imed out"):
-                        await create(client, read_timeout_seconds=1)
-                # The server hears of it after the client has given up, and may commit until then.
-                while any(budget.cancelled is None for budget in [*pools._in_work]):
-                    await anyio.sleep(0.01)
-            with anyio.fail_after(WAIT_S):
-                while pools.calls_in_work():
-                    await anyio.sleep(0.01)
-
-    run(work)
+    async with opening.client() as client:
+        is_blocked = waiting(graph.connection, graph.namespace)
+        with locked(graph.connection, graph.namespace), anyio.fail_after(WAIT_S):
+            while not is_blocked():  # the first calls may be given up before that
+                with pytest.raises(MCPError, match=r"[Tt]imed out"):
+                    await create(client, read_timeout_seconds=1)
+            # The server hears of it after the client has given up, and may commit until then.
+            while any(budget.cancelled is None for budget in [*pools._in_work]):
+                await anyio.sleep(0.01)
+        with anyio.fail_after(WAIT_S):
+            while pools.calls_in_work():
+                await anyio.sleep(0.01)
     assert (graph.ids("", 10), len(graph.revisions(10))) == (["a"], 1)
     assert graph.query("MATCH (node {namespace: $namespace}) WHERE node.name = 'Ada' RETURN node") == []

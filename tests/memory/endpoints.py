@@ -1,4 +1,4 @@
-"""A scripted endpoint that the environment names, and what is said to it."""
+"""Scripted endpoints of this machine, and what is said to them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from memorygraph.llm.model import OpenAIModel
+from memorygraph.memory.vectors import Embedder, ModelEmbedder
 from memorygraph.scripted.scripted_model import ScriptedModel
 
 Endpoint: TypeAlias = Callable[..., AbstractContextManager[ScriptedModel]]
 
 
-def endpoint_of(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    """What starts an endpoint with these replies, for as long as its context is open."""
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
+    """What starts an endpoint with these replies, which the environment names as long as its context is open."""
 
     @contextmanager
     def start(*replies: Any, **options: Any) -> Iterator[ScriptedModel]:
@@ -25,6 +28,13 @@ def endpoint_of(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
             yield model
 
     return start
+
+
+@pytest.fixture
+def embedder() -> Iterator[Embedder]:
+    """Vectors of words."""
+    with ScriptedModel(dimensions=64) as server, OpenAIModel("m", server.base_url, "", embedding_name="words") as model:
+        yield ModelEmbedder(model)
 
 
 def asked(model: ScriptedModel, number: int = -1) -> list[dict[str, str]]:

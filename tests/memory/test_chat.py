@@ -15,13 +15,8 @@ from memorygraph.messages.history import MessageEntry
 from memorygraph.messages.message import Message
 from memorygraph.messages.spool import Spool
 from memorygraph.scripted.replies import Failure, Request
-from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
+from tests.memory.endpoints import Endpoint, asked, fenced
 from tests.memory.test_remember import ADA, TEA, ids, loads
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    return endpoint_of(monkeypatch)
 
 
 def test_a_turn_answers_and_remembers(graph: MemoryGraph, endpoint: Endpoint) -> None:

@@ -10,9 +10,6 @@ from memorygraph import MemoryGraph
 from memorygraph.memory.recall import recall_hits
 from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import Embedder, embed_missing
-from tests.memory.test_filters import embedder
-
-__all__ = ["embedder"]  # pytest finds the fixture by its name
 
 WAYS: dict[str, Callable[[MemoryGraph], object]] = {
     "statement": lambda graph: graph.load('del(id="Ada");'),

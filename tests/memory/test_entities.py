@@ -19,12 +19,10 @@ from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.graph.elements import Edge
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace
-from memorygraph.memory import entities as entities_module
 from memorygraph.memory import pages
-from memorygraph.memory.entities import MAX_PLANNED_ROWS, Entities
+from memorygraph.memory.entities import Entities
 from memorygraph.memory.pages import EntityGraph, PageRequest, PageStart, WholeGraph, as_json
 from memorygraph.memory.values import AnyRelation, Entity, EntityValue, ObservationDeletion, Observations, Relation
-from memorygraph.query import Query
 from tests.examples import FEWEST_GRAPHS, amount, examples
 
 
@@ -421,11 +419,10 @@ class _LostOnce(Connection):
         return result
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+@pytest.mark.usefixtures("planned")
 def test_a_lost_acknowledgement_is_resolved_with_the_same_answer(
-    mem: Memory, server: tuple[str, tuple[str, str] | None], planned: int, monkeypatch: pytest.MonkeyPatch
+    mem: Memory, server: tuple[str, tuple[str, str] | None]
 ) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
     mem.create(entity("A", "x"))
     with _LostOnce(*server) as connection:
         created, outcomes = Entities(Namespace(connection, mem.graph.namespace)).create(
@@ -926,16 +923,6 @@ def test_a_name_as_long_as_allowed_is_stored_and_a_longer_one_refused(mem: Memor
     assert mem.observations(name) == ["x"]
     with pytest.raises(ValueError, match="at most 1500"):
         entity(name + "x")
-
-
-def test_the_database_itself_keeps_what_is_written_twice_from_being_stored_twice(mem: Memory) -> None:
-    mem.create(entity("A", "x"))
-    query = Query(
-        "MATCH (node:Observation {namespace: $namespace}) RETURN count(node) AS nodes",
-        {"namespace": mem.graph.namespace},
-    )
-    mem.add("A", "x")
-    assert mem.graph.connection.read(query) == [{"nodes": 1}]
 
 
 def test_a_program_cannot_take_over_the_name_of_an_entity(mem: Memory) -> None:

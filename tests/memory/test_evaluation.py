@@ -25,7 +25,7 @@ from memorygraph.memory.datasets import (
     turns_of,
     turns_of_chat,
 )
-from memorygraph.memory.evaluation import RecallEvaluator, evaluate_recall
+from memorygraph.memory.evaluation import RecallEvaluator
 
 CONVERSATIONS = Path(__file__).parent / "conversations"
 CHATS = Path(__file__).parent / "chats"
@@ -54,14 +54,14 @@ def rankings(connection: Connection, *folders: Path) -> list[list[list[frozenset
 
 
 def assert_figures(connection: Connection, leeway: float) -> None:
-    words = evaluate_recall(connection, CONVERSATIONS, facts=False).as_dict()
+    words = RecallEvaluator(connection, LOCOMO).run(CONVERSATIONS).as_dict()
     assert {name: words[name] for name in ("questions", "facts", "embedder")} == {
         "questions": 15,
         "facts": False,
         "embedder": None,
     }
     assert [words[f"recall_at_{depth}"] for depth in (5, 10, 20)] == pytest.approx(WORDS, abs=leeway)
-    facts = evaluate_recall(connection, CONVERSATIONS, facts=True).as_dict()
+    facts = RecallEvaluator(connection, LOCOMO, facts=True).run(CONVERSATIONS).as_dict()
     assert [facts[f"recall_at_{depth}"] for depth in (5, 10, 20)] == pytest.approx(FACTS, abs=leeway)
     assert {name: figures["questions"] for name, figures in facts["categories"].items()} == {
         "1": 3,
@@ -117,7 +117,7 @@ def test_evidence_is_read_after_all_of_its_questions_were_ranked(connection: Con
 
 @pytest.mark.alone
 def test_nothing_is_left_behind(graph: MemoryGraph) -> None:
-    evaluate_recall(graph.connection, CONVERSATIONS, facts=True)
+    RecallEvaluator(graph.connection, LOCOMO, facts=True).run(CONVERSATIONS)
     rows = graph.query("MATCH (n:Node|Message|Namespace) WHERE n.namespace STARTS WITH 'evaluate-' RETURN n")
     assert rows == []
     assert [space for space in graph.namespaces() if space.name.startswith("evaluate-")] == []
@@ -131,7 +131,7 @@ def test_a_turn_that_says_what_another_did_is_found_with_it(connection: Connecti
     asked = {"question": "Who was thanked for a zucchini?", "category": 1}
     changed["qa"] = [{**asked, "evidence": [f"D1:{number}"]} for number in (98, 99)]
     (tmp_path / "one.json").write_text(json.dumps(changed), "utf-8")
-    found = evaluate_recall(connection, tmp_path, depths=(5,), facts=False).as_dict()
+    found = RecallEvaluator(connection, LOCOMO, (5,)).run(tmp_path).as_dict()
     assert (found["questions"], found["recall_at_5"]) == (2, 100.0)
 
 
@@ -172,7 +172,7 @@ def test_both_layouts_of_a_conversation_say_the_same() -> None:
 def test_a_file_that_is_no_conversation_is_named(connection: Connection, tmp_path: Path, content: str) -> None:
     (tmp_path / "one.json").write_text(content, "utf-8")
     with pytest.raises(MemoryGraphError, match=r"one\.json|no conversation with questions"):
-        evaluate_recall(connection, tmp_path, facts=False)
+        RecallEvaluator(connection, LOCOMO).run(tmp_path)
 
 
 def test_a_chat_of_beam_has_roles_and_days_and_no_marks() -> None:
@@ -189,7 +189,7 @@ def test_a_chat_of_beam_has_roles_and_days_and_no_marks() -> None:
 
 
 def test_a_folder_of_beam_is_measured_by_kind_for_chosen_numbers_of_hits(connection: Connection) -> None:
-    found = evaluate_recall(connection, CHATS, dataset="beam", depths=(1, 3), facts=False).as_dict()
+    found = RecallEvaluator(connection, BEAM, (1, 3)).run(CHATS).as_dict()
     assert found["questions"] == 2
     assert found["messages"] == 8
     assert list(found["categories"]) == ["contradiction_resolution", "information_extraction"]
@@ -207,9 +207,9 @@ def test_a_folder_of_beam_is_measured_by_kind_for_chosen_numbers_of_hits(connect
 def test_a_chat_without_its_questions_is_named(connection: Connection, tmp_path: Path) -> None:
     (tmp_path / "7").mkdir()
     with pytest.raises(MemoryGraphError, match=r"/7` is not a conversation in the BEAM format.*chat\.json"):
-        evaluate_recall(connection, tmp_path, dataset="beam", facts=False)
+        RecallEvaluator(connection, BEAM).run(tmp_path)
     with pytest.raises(MemoryGraphError, match=r"needs numbered folders with chat\.json in the BEAM format"):
-        evaluate_recall(connection, tmp_path / "7", dataset="beam", facts=False)
+        RecallEvaluator(connection, BEAM).run(tmp_path / "7")
 
 
 def test_a_turn_has_the_role_that_it_names_or_that_its_speaker_has() -> None:

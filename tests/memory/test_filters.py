@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -12,29 +12,20 @@ from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
-from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall as recall_module
 from memorygraph.memory.filters import LAST_TIME, parse_bound
 from memorygraph.memory.recall import MESSAGE_DEPTH, NODE_FIELDS, RecallHit, recall_hits, recall_query
 from memorygraph.memory.values import Entity
-from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
+from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.memory.words import words_of, words_query
 from memorygraph.messages.indexing import date_messages
 from memorygraph.query import Query
-from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.examples import FEWEST_GRAPHS, examples, mostly_slow
 from tests.memory.recalling import crowd, say
 
 START = datetime(2024, 4, 28, 22, 30, tzinfo=UTC)
 SPEAKERS = ("Ada", "Émile", "user", "assistant")
 ALL = 10_000
-
-
-@pytest.fixture
-def embedder() -> Iterator[Embedder]:
-    """Vectors of words, from an endpoint of this machine."""
-    with ScriptedModel(dimensions=64) as server, OpenAIModel("m", server.base_url, "", embedding_name="words") as model:
-        yield ModelEmbedder(model)
 
 
 @pytest.fixture(scope="module")

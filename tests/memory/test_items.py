@@ -9,8 +9,6 @@ import pytest
 
 from memorygraph import ConflictError, MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.json_text import UnreadableRecord
-from memorygraph.memory import entities as entities_module
-from memorygraph.memory.entities import MAX_PLANNED_ROWS
 from memorygraph.memory.items import ItemKey, Items, ItemWrites, text_of_value
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
 from tests.memory.recalling import crowd
@@ -33,12 +31,9 @@ def stored_items(graph: MemoryGraph) -> dict[ItemKey, object]:
     return {address: item.value for address, item in Items(graph.scope).get(HOMES).items()}
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])  # names in another case are found by a walk, or an index
+@pytest.mark.usefixtures("planned")  # names in another case are found by a walk, or an index
 @pytest.mark.parametrize("name", ["home", "Home", ItemKey("users.1.", "bare").id])
-def test_an_entity_with_the_key_of_an_item_is_one_of_its_own(
-    homes: MemoryGraph, name: str, planned: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+def test_an_entity_with_the_key_of_an_item_is_one_of_its_own(homes: MemoryGraph, name: str) -> None:
     created = homes.entities.create([Entity(name=name, entity_type="place", observations=["has a door"])])
     assert [(each.outcome, each.did_you_mean) for each in created.outcomes] == [("created", None)]
     homes.entities.delete([name])

@@ -14,23 +14,15 @@ from hypothesis import strategies as st
 from memorygraph import ConflictError, MemoryGraph, NotFoundError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge
-from memorygraph.memory import entities as entities_module
-from memorygraph.memory.entities import MAX_PLANNED_ROWS, CreatedEntities
-from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
+from memorygraph.memory.entities import CreatedEntities
+from memorygraph.memory.values import ObservationDeletion, Observations
 from tests.examples import FEWEST_GRAPHS, examples
 from tests.memory.recalling import learn, say
+from tests.memory.test_entities import entity, relation
 from tests.shared_neo4j import new_namespace
 from tests.stored import everything
 
 IDS = ("a", "b", "c", "d")
-
-
-def entity(name: str, *observations: str, kind: str = "person") -> Entity:
-    return Entity(name=name, entity_type=kind, observations=list(observations))
-
-
-def relation(source: str, verb: str, target: str) -> Relation:
-    return Relation(source=source, target=target, relation_type=verb)
 
 
 def said(graph: MemoryGraph, name: str) -> tuple[set[str], set[tuple[str, str, str]]]:
@@ -461,8 +453,6 @@ def test_merges_lose_nothing_but_edges_between_the_two_and_are_undone_completely
 
 NAMES: dict[str, Callable[[MemoryGraph], CreatedEntities]] = {
     "capitals": lambda graph: graph.entities.create([entity("ADA LOVELACE", "likes tea")]),
-    "small letters": lambda graph: graph.entities.create([entity("ada lovelace", "likes tea")]),
-    "mixed": lambda graph: graph.entities.create([entity("aDa LOVElace", "likes tea")]),
     "of many": lambda graph: graph.entities.create(
         [entity("ada lovelace", "likes tea"), *(entity(f"Person {index}") for index in range(150))]
     ),
@@ -500,12 +490,11 @@ def test_names_of_one_request_that_differ_in_case_only_are_stored_once(graph: Me
     assert [each.name for each in graph.entities.read_graph().entities] == ["May"]
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+@pytest.mark.usefixtures("planned")
 @pytest.mark.parametrize("distinguish_case", [False, True])
 def test_entities_that_are_stored_in_both_cases_keep_what_is_said_of_each(
-    graph: MemoryGraph, distinguish_case: bool, planned: int, monkeypatch: pytest.MonkeyPatch
+    graph: MemoryGraph, distinguish_case: bool
 ) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
     graph.entities.create([entity("May"), entity("may")], distinguish_case=True)
     said_of_both = [entity("May", "is a person"), entity("may", "is a month")]
     created = graph.entities.create(said_of_both, distinguish_case=distinguish_case)
@@ -520,11 +509,8 @@ def test_of_a_name_and_the_stored_one_in_another_case_the_stored_one_is_no_mista
     assert said(graph, "May")[0] == {"is a name", "is a person"}
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
-def test_a_name_in_a_third_case_is_that_of_the_entity_that_came_first(
-    graph: MemoryGraph, planned: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+@pytest.mark.usefixtures("planned")
+def test_a_name_in_a_third_case_is_that_of_the_entity_that_came_first(graph: MemoryGraph) -> None:
     for name in ("May", "MAY"):
         graph.entities.create([entity(name)], distinguish_case=True)
     graph.load('Node(node_id="a", name="Bob", data=""); Node(node_id="b", name="BOB", data="");')
@@ -550,12 +536,9 @@ SAME_NAMES = {
 }
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+@pytest.mark.usefixtures("planned")
 @pytest.mark.parametrize("case", SAME_NAMES)
-def test_names_that_are_equal_but_for_case_encoding_and_outer_blanks_are_one(
-    graph: MemoryGraph, case: str, planned: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+def test_names_that_are_equal_but_for_case_encoding_and_outer_blanks_are_one(graph: MemoryGraph, case: str) -> None:
     stored, other = SAME_NAMES[case]
     created = graph.entities.create([entity(stored), entity(other, "x")])
     assert [each.did_you_mean for each in created.outcomes] == [None, stored]
@@ -566,26 +549,20 @@ def test_names_that_are_equal_but_for_case_encoding_and_outer_blanks_are_one(
         graph.entities.observe([Observations(entity_name=other, contents=["z"])])
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
+@pytest.mark.usefixtures("planned")
 @pytest.mark.parametrize(
     "names",
     [("K\u0131sa", "Kisa"), ("Jos\u00e9", "Jose"), ("x\u00b2", "x2"), ("A.Smith", "A. Smith"), (" ", "  ")],
     ids=["dotless", "accent", "power", "inner blank", "blanks"],
 )
-def test_names_that_differ_in_more_than_case_are_two(
-    graph: MemoryGraph, names: tuple[str, str], planned: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+def test_names_that_differ_in_more_than_case_are_two(graph: MemoryGraph, names: tuple[str, str]) -> None:
     for name in names:
         [outcome] = graph.entities.create([entity(name)]).outcomes
         assert outcome.outcome == "created"
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
-def test_an_alias_in_another_case_stands_for_its_entity(
-    graph: MemoryGraph, planned: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+@pytest.mark.usefixtures("planned")
+def test_an_alias_in_another_case_stands_for_its_entity(graph: MemoryGraph) -> None:
     graph.entities.create([entity("Jose Muller"), entity("Jos\u00e9 M\u00fcller"), entity("The jose muller")])
     graph.merge("Jose Muller", into="Jos\u00e9 M\u00fcller")
     for name in ("jose muller", "jOSE mULLER "):
@@ -598,11 +575,8 @@ def test_an_alias_in_another_case_stands_for_its_entity(
     assert outcome.did_you_mean == "JOSE MULLER"  # a name comes before an alias
 
 
-@pytest.mark.parametrize("planned", [0, MAX_PLANNED_ROWS])
-def test_an_entity_that_exists_keeps_its_type_and_the_outcome_says_so(
-    graph: MemoryGraph, planned: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(entities_module, "MAX_PLANNED_ROWS", planned)
+@pytest.mark.usefixtures("planned")
+def test_an_entity_that_exists_keeps_its_type_and_the_outcome_says_so(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="x1", name="Vera", data="");')
     graph.entities.create([entity("Ada", kind="person"), entity("A. Lovelace", kind="person")])
     graph.merge("A. Lovelace", into="Ada")
@@ -620,12 +594,6 @@ def test_an_entity_that_exists_keeps_its_type_and_the_outcome_says_so(
     [again] = graph.entities.create([entity("Bob", kind="person")]).outcomes
     assert (again.entity_type, again.outcome) == ("robot", "unchanged")
     assert {each.name: each.entity_type for each in graph.entities.read_graph().entities}["Ada"] == "person"
-
-
-def test_an_unknown_name_is_answered_with_the_one_in_another_case(graph: MemoryGraph) -> None:
-    graph.entities.create([entity("Ada Lovelace")])
-    with pytest.raises(NotFoundError, match="ada lovelace not found, did you mean Ada Lovelace"):
-        graph.entities.observe([Observations(entity_name="ada lovelace", contents=["likes tea"])])
 
 
 def test_what_is_found_by_the_parts_of_its_words_is_found_after_a_merge(graph: MemoryGraph) -> None:

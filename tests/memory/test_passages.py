@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,15 +12,13 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraph
-from memorygraph.llm.model import OpenAIModel
 from memorygraph.memory import recall
 from memorygraph.memory.recall import IndexingThread, IndexingWarning, Recalled, Recaller, recall_hits
-from memorygraph.memory.vectors import Embedder, ModelEmbedder, embed_missing
+from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.messages.history import entries_of
 from memorygraph.messages.indexing import date_messages, index_messages
 from memorygraph.messages.message import Message
 from memorygraph.messages.neo4j_storage import Neo4jStorage
-from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.memory.recalling import say
 from tests.memory.test_recall import PointingEmbedder
 from tests.shared_neo4j import new_namespace
@@ -31,13 +28,6 @@ LONG = "\n\n".join(
     f"Let me tell you about {topic}. " + "One thing follows from another, as it does. " * 12 for topic in TOPICS
 )
 PARTS = "MATCH (m:Message {namespace: $namespace})-[:PASSAGE]->(p:Passage) RETURN p ORDER BY p.id"
-
-
-@pytest.fixture
-def embedder() -> Iterator[Embedder]:
-    """Vectors of words, from an endpoint of this machine."""
-    with ScriptedModel(dimensions=64) as server, OpenAIModel("m", server.base_url, "", embedding_name="words") as model:
-        yield ModelEmbedder(model)
 
 
 def ask(graph: MemoryGraph, text: str, **options: Any) -> Recalled:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
@@ -71,13 +71,6 @@ TALK = [
     ("Ben", "What a pity."),
     ("Ada", "I play the violin now."),
 ]
-
-
-@pytest.fixture
-def embedder() -> Iterator[Embedder]:
-    """Vectors of words, from an endpoint of this machine."""
-    with ScriptedModel(dimensions=64) as server, OpenAIModel("m", server.base_url, "", embedding_name="words") as model:
-        yield ModelEmbedder(model)
 
 
 def ask(graph: MemoryGraph, text: str, **options: object) -> Recalled:

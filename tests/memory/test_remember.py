@@ -18,17 +18,12 @@ from memorygraph.memory.shown import ShownMemory
 from memorygraph.memory.values import Entity
 from memorygraph.scripted.replies import BadJson, Failure, Reply, Request
 from memorygraph.server.browser import saved_queries
-from tests.memory.endpoints import Endpoint, asked, endpoint_of, fenced
+from tests.memory.endpoints import Endpoint, asked, fenced
 
 ADA = 'Node(node_id="ada", name="Ada Lovelace", data="Wrote the first program.");'
 TEA = """\
 Node(node_id="tea", name="Tea", data="");
 Edge(edge_id="likes", from_node="ada", to_node="tea", verb="likes", weight=0.9);"""
-
-
-@pytest.fixture
-def endpoint(monkeypatch: pytest.MonkeyPatch) -> Endpoint:
-    return endpoint_of(monkeypatch)
 
 
 def loads(graph: MemoryGraph) -> list[dict[str, Any]]:

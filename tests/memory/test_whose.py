@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +13,6 @@ from click.testing import CliRunner
 from memorygraph import MemoryGraph
 from memorygraph.budget import Budget
 from memorygraph.cli import cli
-from memorygraph.context.rendering import render
 from memorygraph.context.tokens import count_tokens
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.elements import Edge
@@ -22,7 +20,6 @@ from memorygraph.memory.prompt_texts import render_items
 from memorygraph.memory.recall import Recalled, RecallHit
 from memorygraph.memory.shown import print_element, show_memory
 from memorygraph.memory.values import Entity, Relation
-from memorygraph.runtime.memories import open_memory
 from memorygraph.scripted.scripted_model import ScriptedModel
 from tests.mcp_server.clients import Session, over_stdio, text_of
 from tests.memory.endpoints import asked
@@ -208,24 +205,10 @@ def test_who_it_is_stands_beside_what_is_asked(way: str, question: Question, req
     assert read_answer(ask(question.text), question.words) == question.answer
 
 
-def test_it_takes_no_more_tokens_to_say_whose_it_is(stored: MemoryGraph) -> None:
-    found = [stored.recall(question.text, budget=None) for question in QUESTIONS]
-    assert count_all(map(str, found)) <= count_all(map(render_without_owners, found))
-
-
 @pytest.mark.parametrize("question", [*OF_NODES, Question("Who teaches whom?", "", "")], ids=lambda each: each.text)
 def test_it_takes_no_more_tokens_of_a_prompt(stored: MemoryGraph, question: Question) -> None:
     shown = show_memory(stored.scope, question.text, Budget.parse("100k"))
     assert count_tokens(render_items(shown.items)) <= count_tokens(render_as_statements(stored, shown.hits))
-
-
-def test_it_takes_no_more_tokens_of_a_program(stored: MemoryGraph) -> None:
-    memory = open_memory("Known", "neo4j://", Path(), stored)
-    found = [memory.call("recall", [question.text]).value for question in OF_NODES]
-    hits = [stored.recall(question.text, budget=None, kinds=["node"], limit=10).hits for question in OF_NODES]
-    assert count_all(map(render, found)) <= count_all(
-        render([entry_without_relations(hit) for hit in each]) for each in hits
-    )
 
 
 def test_relations_of_a_hub_take_no_more_tokens_of_a_prompt(graph: MemoryGraph) -> None:
@@ -239,20 +222,6 @@ def test_relations_of_a_hub_take_no_more_tokens_of_a_prompt(graph: MemoryGraph) 
     shown = show_memory(graph.scope, "office", Budget.parse("100k"))
     assert "Blue Door employs Hedy Lamarr" in shown.items[0].text
     assert count_tokens(render_items(shown.items)) <= count_tokens(render_as_statements(graph, shown.hits))
-
-
-def count_all(texts: Iterable[str]) -> int:
-    return sum(map(count_tokens, texts))
-
-
-def render_without_owners(found: Recalled) -> str:
-    """The hits as they were shown before they said whose they are."""
-    lines = []
-    for place, hit in enumerate(found.hits):
-        label = f"node {hit.id}" if hit.kind == "node" else hit.label
-        named = [hit.name] if hit.kind == "node" and hit.name else []
-        lines.append("\n".join([f"[{place}] {label}:", *named, hit.text]))
-    return "\n".join(lines)
 
 
 def render_as_statements(graph: MemoryGraph, hits: Iterable[RecallHit]) -> str:
@@ -278,13 +247,6 @@ def edges_at(graph: MemoryGraph, node: str) -> list[Edge]:
         {"id": node},
     )
     return [Edge(**row) for row in rows]
-
-
-def entry_without_relations(hit: RecallHit) -> dict[str, Any]:
-    """A hit as a program had it before it said whose a relation is."""
-    source = hit.source if hit.verb is None else f"{hit.source}:{hit.verb}"
-    name = hit.name or " and ".join(hit.about)
-    return {"id": hit.id, "name": name, "data": hit.text, "score": hit.score, "source": source}
 
 
 def test_a_name_that_was_mentioned_takes_no_place_of_its_own(stored: MemoryGraph) -> None:

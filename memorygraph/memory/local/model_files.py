@@ -53,7 +53,9 @@ class ModelSettings:
     @classmethod
     def read(cls, folder: Path) -> ModelSettings:
         """Read the settings of the model in a folder; what it does not say is as in all-MiniLM-L6-v2."""
-        modules = {kind_of(module): part_of(folder, module) for module in read_list(folder / "modules.json")}
+        steps = read_list(folder / "modules.json")
+        # The kind of a step, without the package that it is of.
+        modules = {str(step.get("type")).rpartition(".")[2]: part_of(folder, step) for step in steps}
         if unknown := [
             kind for kind in modules if kind not in {"Transformer", "Pooling", "Normalize", "StaticEmbedding"}
         ]:
@@ -84,11 +86,6 @@ class ModelSettings:
             pools_prefix=pooling.get("include_prompt", True) is not False,
             part=part,
         )
-
-
-def kind_of(module: Mapping[str, Any]) -> str:
-    """The kind of a step of a model, without the package that it is of."""
-    return str(module.get("type")).rpartition(".")[2]
 
 
 def part_of(folder: Path, module: Mapping[str, Any]) -> str:
