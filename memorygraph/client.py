@@ -667,12 +667,17 @@ class MemoryGraph:
         are those of the data sets LoCoMo and BEAM, as `memorygraph.memory.datasets` describes them.
 
         Raises:
-            MemoryGraphError: the folder has no conversations, or a file holds no conversation.
+            MemoryGraphError: the folder has no conversations, a file holds no conversation, the format is another, or
+                `k` has no number of hits.
             ModelError: the embedding model failed.
         """
         from memorygraph.memory.datasets import DATASETS
         from memorygraph.memory.evaluation import RecallEvaluator
 
+        if format not in DATASETS:
+            raise MemoryGraphError(f"there is no format `{format}` to evaluate; there are: {', '.join(DATASETS)}")
+        if not k or any(type(number) is not int or number < 1 for number in k):
+            raise MemoryGraphError(f"`k` is whole numbers of hits, such as (5, 10, 20), and not {k!r}")
         evaluator = RecallEvaluator(self.connection, DATASETS[format], k, facts, self._recaller.embedder)
         return evaluator.run(Path(folder), progress)
 
