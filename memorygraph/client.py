@@ -667,12 +667,17 @@ class MemoryGraph:
         are those of the data sets LoCoMo and BEAM, as `memorygraph.memory.datasets` describes them.
 
         Raises:
-            MemoryGraphError: the folder has no conversations, or a file holds no conversation.
+            MemoryGraphError: the folder has no conversations, a file holds no conversation, the format is another, or
+                `k` has no number of hits.
             ModelError: the embedding model failed.
         """
         from memorygraph.memory.datasets import DATASETS
         from memorygraph.memory.evaluation import RecallEvaluator
 
+        if format not in DATASETS:
+            raise MemoryGraphError(f"there is no format `{format}` to evaluate; there are: {', '.join(DATASETS)}")
+        if not k or any(type(number) is not int or number < 1 for number in k):
+            raise MemoryGraphError(f"`k` is whole numbers of hits, such as (5, 10, 20), and not {k!r}")
         evaluator = RecallEvaluator(self.connection, DATASETS[format], k, facts, self._recaller.embedder)
         return evaluator.run(Path(folder), progress)
 
@@ -1049,8 +1054,9 @@ class MemoryGraph:
 
         `server-memory` is the JSONL file of the reference MCP memory server; `mem0` what `Memory.get_all()` gives, as
         JSON; `langgraph-store` the items of a store of LangGraph, as lines of JSON or a list; `basic-memory` a folder
-        of its notes. What is here of it already stays as it is, but for an item of which the file says something
-        else with a later `updated_at`; `warnings` say what was not taken.
+        of its notes. Ask mem0 and LangGraph for all of it: by themselves they give twenty memories and ten items. What
+        is here of it already stays as it is, but for an item of which the file says something else with a later
+        `updated_at`; `warnings` say what was not taken.
 
         Raises:
             NotFoundError: there is no such file or folder.

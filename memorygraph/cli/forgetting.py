@@ -12,7 +12,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_ids
-from memorygraph.cli.settings import report_from_graph
+from memorygraph.cli.settings import Time, report_from_graph
 from memorygraph.graph.expiry import Expiry
 from memorygraph.graph.forgetting import Forgotten
 from memorygraph.sentences import list_counts
@@ -44,11 +44,10 @@ class DurationType(click.ParamType[timedelta]):
 
 def time_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say when something expires."""
-    times = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"])
     for option in (
         click.option("--never", is_flag=True, help="It expires no more."),
         click.option("--in", "after", type=DurationType(), metavar="DURATION", help="That long from now: 30d, 1h30m."),
-        click.option("--at", type=times, metavar="TIME", help="At this time, by default of this machine's zone."),
+        click.option("--at", type=Time(), metavar="TIME", help="At this time, by default of this machine's zone."),
     ):
         command = option(command)
     return command

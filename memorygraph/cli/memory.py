@@ -10,7 +10,7 @@ import click
 
 from memorygraph.cli import output
 from memorygraph.cli.completion import complete_conversations
-from memorygraph.cli.settings import combine, report_from_graph
+from memorygraph.cli.settings import Time, combine, report_from_graph
 from memorygraph.cli.stopping import AGAIN, explaining_stop
 from memorygraph.ending import interrupting_on_sigterm
 from memorygraph.errors import MemoryGraphError, ScriptError
@@ -63,7 +63,7 @@ class Depths(click.ParamType[tuple[int, ...]]):
 @click.option("--verb", metavar="VERB", help="Only nodes with an edge of this verb.")
 @click.option(
     "--at",
-    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    type=Time(),
     metavar="TIME",
     help="When it is asked, for words like yesterday: a day, or a time, of UTC.",
 )
@@ -87,16 +87,19 @@ def recall_command(
     Found by words, and with MEMORYGRAPH_EMBEDDING_MODEL by meaning; --json has each hit with its source and score. A
     filter of messages leaves no nodes, and one of nodes no messages.
     """
-    asked = at.replace(tzinfo=UTC) if at else None
+    asked = at.replace(tzinfo=at.tzinfo or UTC) if at else None
     found = graph.recall(
         text, budget, at=asked, steps=not no_steps, roles=not no_roles, intent=not no_intent, **options
     )
     if output.wants_json():
         output.print_json(found.as_dict())
-    elif found.hits:
+        return
+    if found.context:
         output.print_text(str(found))
-    else:
+    if not found.hits:
         output.say("nothing comes to mind")
+    elif left_out := len(found.hits) - len(found.shown):
+        output.say(f"{left_out} of {count_of(len(found.hits), 'hit')} left out: --budget {budget} has no room")
 
 
 @click.command("embed")

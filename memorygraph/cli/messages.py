@@ -13,7 +13,7 @@ from memorygraph.cli import output
 from memorygraph.cli.completion import complete_conversations
 from memorygraph.cli.forgetting import confirm_and_forget, set_or_show, time_options
 from memorygraph.cli.pages import deliver_page, page_options
-from memorygraph.cli.settings import report_from_graph
+from memorygraph.cli.settings import Time, report_from_graph
 from memorygraph.json_text import parse_json
 
 if TYPE_CHECKING:
@@ -144,15 +144,12 @@ def cost_messages_command(graph: MemoryGraph, *, prices: str | None) -> None:
     )
 
 
-time_type = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
-
-
 @messages_command.command("export")
 @click.argument("name", shell_complete=complete_conversations)
 @click.option("--format", "form", default="openai", type=click.Choice(["openai", "prompt-completion"]))
 @click.option("--model", metavar="NAME", help="Only answers of this model.")
-@click.option("--since", type=time_type, metavar="TIME", help="Only answers stored then or later (UTC).")
-@click.option("--until", type=time_type, metavar="TIME", help="Only answers stored before then (UTC).")
+@click.option("--since", type=Time(), metavar="TIME", help="Only answers stored then or later (UTC).")
+@click.option("--until", type=Time(), metavar="TIME", help="Only answers stored before then (UTC).")
 @report_from_graph
 def export_messages_command(
     graph: MemoryGraph, *, name: str, form: str, model: str | None, since: datetime | None, until: datetime | None

@@ -190,10 +190,10 @@ def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
     """Bring along a bundle of `export`, or what another memory holds.
 
     That is the JSONL file of the reference MCP memory server, what `get_all()` of mem0 gives, as JSON, the items of a
-    store of LangGraph, as lines of JSON, or a folder of basic-memory's notes. A memory joins what is there, in one
-    transaction. What is there already stays as it is, but for an item of which the file says something else with a
-    later `updated_at`. A bundle goes into an empty namespace, of any name; an interrupted import goes on when it is
-    run again.
+    store of LangGraph, as lines of JSON, or a folder of basic-memory's notes. Ask mem0 and LangGraph for all of it: by
+    themselves they give twenty memories and ten items. A memory joins what is there, in one transaction. What is there
+    already stays as it is, but for an item of which the file says something else with a later `updated_at`. A bundle
+    goes into an empty namespace, of any name; an interrupted import goes on when it is run again.
     """
     if form != "bundle":
         print_import(import_at_once(graph, file, form))

@@ -427,7 +427,8 @@ def start_embedded(server: EmbeddedServer | None = None) -> ServerStatus:
         return found
     from memorygraph.server.installation import is_complete
 
-    output.say(STARTING if is_complete(server.artifacts) else "downloading Neo4j ...")
+    missing = STARTING if is_complete(server.artifacts) else "downloading Neo4j ..."
+    output.say("waiting for Neo4j, which does not answer yet ..." if server.lives() else missing)
     with ExitStack() as shown:
         return server.up(BarWhenNeeded(shown, afterwards=STARTING))
 

@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from functools import reduce, wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,6 +27,19 @@ class Seconds(click.FloatRange):
         if math.isnan(seconds):
             self.fail(f"{value!r} is not a number of seconds", param, ctx)
         return seconds
+
+
+class Time(click.ParamType[datetime]):
+    """A day or a time in ISO 8601, with a zone or without."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The time that was given."""
+        try:
+            return datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time such as 2024-05-01 or 2024-05-01T13:30:00+02:00", param, ctx)
 
 
 class Settings(NamedTuple):

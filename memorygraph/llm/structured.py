@@ -31,7 +31,8 @@ _MAX_SHOWN_CHARACTERS = 60  # of a value, in a message
 _MAX_DIGITS = 300
 
 _FENCE = "```"
-_THOUGHTS = re.compile(r"(?:\s*<think>.*?</think>)+", re.DOTALL)
+# Where a server writes the opening tag into the prompt, the reply has only the closing one, on a line of its own.
+_THOUGHTS = re.compile(r"(?:\s*<think>.*?</think>)+|(?!\s*<think>).*?^</think>$", re.DOTALL | re.MULTILINE)
 _LANGUAGE = re.compile(r"\s*[A-Za-z0-9_+-]*\s")
 # A brace around plain words is of prose or of a formula; a list counts where objects are wanted and it has some.
 _OBJECT = re.compile(r'\{(?!\s*[^][{}":=\s][^][{}":=]*\})|\[(?=\s*\{)')
@@ -155,7 +156,7 @@ def shorten_json(value: Any) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """Leave out what a model thinks between `<think>` and `</think>` before it answers.
+    """Leave out what a model thinks between `<think>` and `</think>`, or before a line `</think>`, before it answers.
 
     >>> without_thoughts("<think>Maybe no?</think>yes")
     'yes'

@@ -63,6 +63,8 @@ class Dataset:
 
     def documents(self, folder: Path) -> Iterator[Any]:
         """Read the conversations of a folder one by one, and check their format."""
+        if not folder.is_dir():
+            raise MemoryGraphError(f"there is no folder `{folder}`: name the one that holds {self.layout}")
         for path in self.find(folder):
             try:
                 documents = self.read(path)
@@ -70,7 +72,7 @@ class Dataset:
                 for document in documents:
                     self.facts(document), self.questions(document), self.evidence(document)
             except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-                reason = str(error) if isinstance(error, OSError) else repr(error)
+                reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
                 raise MemoryGraphError(
                     f"`{path}` is not a conversation in the {self.title} format: {reason}"
                 ) from error

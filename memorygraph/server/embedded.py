@@ -36,6 +36,8 @@ from memorygraph.server.settings import USERNAME, Endpoints
 if TYPE_CHECKING:
     import psutil
 
+SILENT = "Neo4j does not answer: it starts, or is busy. Wait a little; else `memorygraph down`, then `memorygraph up`"
+
 
 @dataclass(frozen=True)
 class ServerStatus:
@@ -93,7 +95,7 @@ class EmbeddedServer:
         found = self.find()
         endpoints = self._files.endpoints
         if not found.running or endpoints is None:
-            return found
+            return replace(found, problem=SILENT) if self.lives() else found
         if problem := find_problem(self._files, endpoints):
             return replace(found, running=False, bolt_uri=None, browser_url=None, problem=problem)
         return found

@@ -31,6 +31,8 @@ def test_recall_shows_what_a_text_brings_to_mind_with_its_source() -> None:
     assert "node tea" in shown
     assert "Ada drinks it at noon." in shown
     assert memorygraph("recall", "zebra").stderr.strip() == "nothing comes to mind"
+    cut = memorygraph("recall", "tea", "--budget", "1t")
+    assert (cut.stdout, cut.stderr) == ("", "1 of 1 hit left out: --budget 1t has no room\n")
     assert document("recall", "tea", "--budget", "much", code=1)["errors"]
 
 
@@ -52,7 +54,10 @@ def test_recall_takes_filters(environment: str) -> None:
         graph.messages("talk").append({"role": "user", "name": "Ada", "content": "My parrot is called Paco."})
         graph.messages("talk").append({"role": "assistant", "content": "A parrot!"})
     document("load", "-", stdin='Node(node_id="parrot", name="Parrot", data="a bird");')
+    at = "2024-05-01T13:30:00+02:00"
     for options, count in {
+        ("--at", at): 3,
+        ("--since", at, "--at", at): 2,
         ("--role", "assistant"): 1,
         ("--speaker", "ada"): 1,
         ("--conversation", "talk"): 2,

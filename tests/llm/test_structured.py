@@ -119,6 +119,7 @@ PLACES = [
     '<think>{"n": </think>{"n": 1}',
     '<think>maybe {"n": 2}</think>{"n": 1}',
     '\n<think>\n{"n": 2}\n</think>\n<think>no: {"n": 3}</think>\n\n{"n": 1}',
+    'Maybe {"n": 2}?\n</think>\n\n{"n": 1}',
     '{ {"n": 1} }',
     'A fence ``` and {"n": 1}',
 ]

@@ -175,6 +175,26 @@ def test_a_file_that_is_no_conversation_is_named(connection: Connection, tmp_pat
         RecallEvaluator(connection, LOCOMO).run(tmp_path)
 
 
+def test_what_is_missing_in_a_conversation_is_named(graph: MemoryGraph, tmp_path: Path) -> None:
+    times = '"session_1_date_time": "1:56 pm on 8 May, 2023"'
+    (tmp_path / "one.json").write_text(f'{{"session_1": [{{"speaker": "Ada"}}], {times}, "qa": []}}', "utf-8")
+    with pytest.raises(MemoryGraphError, match="'dia_id' is missing"):
+        graph.evaluate(tmp_path)
+
+
+@pytest.mark.parametrize("k", [(), (0,), (5, 1.5), (True,)])
+def test_the_depths_of_an_evaluation_are_whole_numbers(graph: MemoryGraph, k: Any) -> None:
+    with pytest.raises(MemoryGraphError, match="`k` is whole numbers of hits"):
+        graph.evaluate(CONVERSATIONS, k=k)
+
+
+def test_an_evaluation_has_a_format_that_is_known_and_a_folder_that_is_there(graph: MemoryGraph) -> None:
+    with pytest.raises(MemoryGraphError, match="there is no format `x` to evaluate; there are: locomo, beam"):
+        graph.evaluate(CONVERSATIONS, format="x")  # type: ignore[arg-type]
+    with pytest.raises(MemoryGraphError, match=r"there is no folder `.*one\.json`: name the one that holds"):
+        graph.evaluate(CONVERSATIONS / "one.json")
+
+
 def test_a_chat_of_beam_has_roles_and_days_and_no_marks() -> None:
     [chat] = BEAM.documents(CHATS)
     turns = turns_of_chat(chat)

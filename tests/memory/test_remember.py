@@ -121,8 +121,11 @@ def test_a_program_is_found_in_what_models_put_around_it(said: str) -> None:
 
 
 @pytest.mark.parametrize("said", [ADA, f"```\n{ADA}\n```", f"```contextscript\n{ADA}\n```"])
-def test_a_draft_among_the_thoughts_of_a_model_is_not_stored(graph: MemoryGraph, endpoint: Endpoint, said: str) -> None:
-    draft = '<think>\nMaybe:\n```\nNode(node_id="wrong", name="W", data="");\n```\nNo.</think>\n\n'
+@pytest.mark.parametrize("opening", ["<think>\n", ""])
+def test_a_draft_among_the_thoughts_of_a_model_is_not_stored(
+    graph: MemoryGraph, endpoint: Endpoint, said: str, opening: str
+) -> None:
+    draft = opening + 'Maybe:\n```\nNode(node_id="wrong", name="W", data="");\n```\nNo.\n</think>\n\n'
     with endpoint(draft + said):
         remembered = graph.remember("I am Ada.")
     assert (remembered.program.strip(), remembered.attempts, ids(graph)) == (ADA, 1, {"ada"})
@@ -161,7 +164,9 @@ def test_the_model_is_shown_the_ids_of_what_is_known(graph: MemoryGraph, endpoin
         remembered = graph.remember("Ada Lovelace died in 1852 and likes tea no more.")
     shown = asked(model)[1]["content"]
     assert ADA in shown
-    assert 'Edge(edge_id="likes", to_node="tea", weight=0.9); # Ada Lovelace likes Tea' in shown
+    # Which of its nodes is found first, and has the edge below it, depends on what other tests have stored meanwhile.
+    end = 'to_node="tea"' if shown.index(ADA) < shown.index('Node(node_id="tea"') else 'from_node="ada"'
+    assert f'Edge(edge_id="likes", {end}, weight=0.9); # Ada Lovelace likes Tea' in shown
     assert "ada" in {hit.id for hit in remembered.recalled}
     assert (graph.node("ada").name, graph.node("ada").data) == ("Ada Lovelace", "Died in 1852.")
     with pytest.raises(NotFoundError):

@@ -90,6 +90,15 @@ def test_status_says_where_it_is(server: EmbeddedServer) -> None:
     assert ask(server, kernel) == [{"versions": [status.version]}]
 
 
+def test_a_server_that_is_silent_is_not_taken_for_one_that_does_not_run(
+    server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorygraph.server.embedded.server_answers", lambda *_: False)
+    status = server.status()
+    assert (status.running, status.bolt_uri) == (False, None)
+    assert "Neo4j does not answer: it starts, or is busy" in (status.problem or "")
+
+
 @pytest.mark.slow
 def test_up_again_starts_nothing_and_changes_nothing(server: EmbeddedServer) -> None:
     before, pids = server.status(), [process.pid for process in processes_of(server)]
