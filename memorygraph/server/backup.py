@@ -186,13 +186,16 @@ def _start_with_new_data(stopped: StoppedServer, workspace: Workspace) -> None:
     try:
         workspace.swap()
         stopped.start()
-    except BaseException:
+    except BaseException as error:
         # A start that was interrupted after it succeeded has cleared the workspace.
         if workspace.folder.exists():
             try:
                 stopped.stop_wholly()
             finally:
                 work_to_the_end(workspace.swap_back)
+            if isinstance(error, ConnectionError):
+                said = "the restore was taken back, and the home holds what it held before"
+                raise ConnectionError(f"{said}: {error}") from error
         raise
 
 

@@ -178,10 +178,10 @@ class Launch:
             if not database_is_ready(logs, debug_before):
                 self.require_database(process, endpoints)
         except _NotAnsweringError as error:
-            # Asked before it is stopped, which would be an end too.
+            # Both asked before it is stopped, which would be an end too, and be logged as the last line.
             has_ended = not server_process.is_alive(process)
-            server_process.stop(process, FAILED_START_PATIENCE_S)
             line = telling_line(logs, log_before)
+            server_process.stop(process, FAILED_START_PATIENCE_S)
             message = f"{error}: {line}. Run `memorygraph doctor`; the logs are in {logs}."
             code = server_process.exit_code(process)
             if has_ended and "already in use" in line:

@@ -613,7 +613,7 @@ def test_a_start_that_fails_with_the_new_data_puts_the_former_back(tmp_path: Pat
         told.append("stop")
         return True
 
-    with pytest.raises(ConnectionError, match="no memory"):
+    with pytest.raises(ConnectionError, match=r"was taken back, and the home holds what it held before: no memory"):
         take_over(workspace, fail, stop)
     assert told == ["new", "stop"]
     assert [path.name for path in tmp_path.rglob("*")] == (["data", "former"] if had_graph else [])

@@ -13,6 +13,7 @@ import pytest
 
 from memorygraph.errors import ConnectionError
 from memorygraph.server import launch
+from memorygraph.server import process as server_process
 from memorygraph.server.launch import RECOVERY_PATIENCE_S, Deadline, Launch, RecoveryWarning, is_recovering
 from memorygraph.server.server_home import ServerHome
 from memorygraph.server.settings import Endpoints
@@ -87,3 +88,20 @@ def test_a_start_waits_as_long_as_the_log_goes_on(tmp_path: Path, monkeypatch: p
     with pytest.warns(RecoveryWarning), pytest.raises(ConnectionError, match="does not answer in time"):
         Launch(home, tmp_path, tmp_path).await_answer(psutil.Process(), Endpoints(0, 0, ""), until=0)
     assert time.monotonic() - began >= 0.4
+
+
+def test_a_start_that_is_given_up_gives_the_last_line_before_its_own_stop_as_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = ServerHome(tmp_path)
+    home.logs.mkdir()
+
+    def write(said: str) -> psutil.Process:
+        with (home.logs / "neo4j.log").open("a", encoding="utf-8") as log:
+            log.write(f"2026-11-30 20:00:00.000+0000 INFO  {said}\n")
+        return psutil.Process()
+
+    monkeypatch.setattr(server_process, "start", lambda *_: write("Bolt enabled on 127.0.0.1:7687."))
+    monkeypatch.setattr(server_process, "stop", lambda *_: write("Stopped."))
+    with pytest.raises(ConnectionError, match=r"does not answer in time: Bolt enabled on 127\.0\.0\.1:7687\. Run"):
+        Launch(home, tmp_path, tmp_path).run([], Endpoints(0, 0, ""), until=0)
