@@ -354,7 +354,8 @@ def examine_schema(connection: Connection) -> list[Diagnosis]:
         step = "a newer memorygraph has used this database: bring this one up to date"
     problems = "; ".join(index_problems(connection, done))
     indexes = Diagnosis("search indexes", ok=not problems, detail=problems or "as the schema wants them")
-    return [Diagnosis.passed("schema", detail, step), indexes]
+    judge = Diagnosis.warned if unknown else Diagnosis.passed
+    return [judge("schema", detail, step), indexes]
 
 
 def examine_server_clock(ahead_s: float) -> Diagnosis:
