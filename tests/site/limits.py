@@ -16,6 +16,7 @@ from memorygraph.mcp_server.http import (
     MAX_REQUESTS_OF_ONE_TOKEN,
     MAX_SESSIONS,
     MAX_SESSIONS_OF_ONE_TOKEN,
+    SESSION_IDLE_S,
 )
 from memorygraph.proxy.bodies import MAX_RECORDED_BYTES
 from memorygraph.proxy.server import MAX_CONVERSATION_CHARACTERS, MAX_PROXY_CONNECTIONS
@@ -64,7 +65,8 @@ LIMITS: dict[str, dict[str, str]] = {
     "The memory server": {
         "A program that a client sends": f"{MAX_PROGRAM:,} characters",
         "A request over HTTP": f"{MAX_BODY_BYTES // MIB} MiB",
-        "Sessions over HTTP": f"{MAX_SESSIONS_OF_ONE_TOKEN} of a token, {MAX_SESSIONS:,} of a server without tokens",
+        "Sessions over HTTP": f"{MAX_SESSIONS_OF_ONE_TOKEN} of a token, {MAX_SESSIONS:,} of a server without tokens; "
+        f"one ends by `DELETE`, or after {SESSION_IDLE_S / 60:g} minutes without an open request",
         "Open requests of a token": f"{MAX_REQUESTS_OF_ONE_TOKEN}",
     },
     "The proxy": {
