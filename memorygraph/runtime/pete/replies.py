@@ -186,7 +186,7 @@ class ReplyUnwrapper:
 
     def is_thinking(self) -> bool:
         """Take away the thoughts that have ended, and tell whether the model may still be thinking."""
-        if THOUGHTS_END in self._held:
+        if THOUGHTS_END in self._held and self._held.lstrip().startswith(THOUGHTS):
             self._held = without_thoughts(self._held)
         bare = self._held.lstrip()
         return bare.startswith(THOUGHTS) or THOUGHTS.startswith(bare)

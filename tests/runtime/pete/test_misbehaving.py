@@ -157,6 +157,12 @@ def test_what_the_model_thinks_before_is_taken_away(mind: Mind, pace: Any, writt
     assert require_log(thought) == lines(BEGUN, "// one", "&a likes &b.")
 
 
+def test_thoughts_that_only_end_go_back_at_every_pace(mind: Mind, pace: Any) -> None:
+    thought = mind.thinks(pace("(so?)\n</think>\n// one\n"), "// two\n")
+    assert [problem.line for problem in thought.step().problems] == [1]
+    assert require_log(thought) == lines(BEGUN, "  // two")
+
+
 def test_thoughts_without_an_end_go_back(mind: Mind, pace: Any) -> None:
     thought = mind.thinks(pace("<think>Perhaps &a likes &c."), "// one\n")
     assert [problem.column for problem in thought.step().problems] == [1]
