@@ -30,10 +30,10 @@ from memorygraph.graph.bundles import (
     HashChain,
     applied_schema,
     decode_key,
+    end_line,
     export_bundle,
     hash_suffix,
     header_line,
-    last_line,
     node_lines,
 )
 from memorygraph.graph.namespace import Namespace
@@ -185,7 +185,7 @@ class _Begun:
         return True
 
     def _take_end(self, text: str) -> bool:
-        last, self._read.sha256 = last_line(self._read.nodes, self._read.relationships, self._read.chain)
+        last, self._read.sha256 = end_line(self._read.nodes, self._read.relationships, self._read.chain)
         self._read_length += len(text.encode())
         self._note(self._read.place)
         return text == last

@@ -19,8 +19,8 @@ from memorygraph.graph.bundles import (
     decode_key,
     decode_properties,
     encode_key,
+    end_line,
     hash_suffix,
-    last_line,
     node_key_of,
     to_line,
 )
@@ -106,7 +106,7 @@ class BundleReader:
             raise self._error(1, text, "not-a-bundle", message)
 
     def _check_end(self, number: int, text: str, chain: HashChain) -> None:
-        last, digest = last_line(self.report.nodes, self.report.relationships, chain)
+        last, digest = end_line(self.report.nodes, self.report.relationships, chain)
         if text != last:
             raise self._changed(number, text)
         self.report.sha256 = digest

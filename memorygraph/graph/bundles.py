@@ -238,7 +238,7 @@ def write_bundle(
                     report.nodes += 1
                 else:
                     report.relationships += 1
-    last, report.sha256 = last_line(report.nodes, report.relationships, chain)
+    last, report.sha256 = end_line(report.nodes, report.relationships, chain)
     write(last)
     return report
 
@@ -249,7 +249,7 @@ def header_line(namespace: Namespace, schema: Sequence[str], chain: HashChain) -
     return chain.line(to_line(header), to_line({**header, "namespace": namespace.name}))
 
 
-def last_line(nodes: int, relationships: int, chain: HashChain) -> tuple[str, str]:
+def end_line(nodes: int, relationships: int, chain: HashChain) -> tuple[str, str]:
     """Return the last line, which has the counts and the whole hash, and that hash; the chain ends with it."""
     line = to_line({"end": {"nodes": nodes, "relationships": relationships}})
     sha256 = chain.extend(line)

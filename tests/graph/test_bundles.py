@@ -803,7 +803,7 @@ def made(*documents: dict[str, Any], header: dict[str, Any] | None = None) -> st
     texts = (json.dumps(each, sort_keys=True, separators=(",", ":")) for each in documents)
     lines = [chain.line(each) for each in (bundles.to_line(first), *texts)]
     nodes = sum("node" in each for each in documents)
-    return "".join([*lines, bundles.last_line(nodes, len(documents) - nodes, chain)[0]])
+    return "".join([*lines, bundles.end_line(nodes, len(documents) - nodes, chain)[0]])
 
 
 def test_a_bundle_that_somebody_made_writes_to_no_other_namespace(
