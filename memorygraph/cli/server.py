@@ -425,10 +425,13 @@ def start_embedded(server: EmbeddedServer | None = None) -> ServerStatus:
     found = server.status()
     if found.running:
         return found
+    from memorygraph.server.embedded import SILENT
     from memorygraph.server.installation import is_complete
 
-    missing = STARTING if is_complete(server.artifacts) else "downloading Neo4j ..."
-    output.say("waiting for Neo4j, which does not answer yet ..." if server.lives() else missing)
+    if found.problem == SILENT:
+        output.say("waiting for Neo4j, which does not answer yet ...")
+    else:
+        output.say(STARTING if is_complete(server.artifacts) else "downloading Neo4j ...")
     with ExitStack() as shown:
         return server.up(BarWhenNeeded(shown, afterwards=STARTING))
 

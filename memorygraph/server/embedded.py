@@ -95,7 +95,7 @@ class EmbeddedServer:
         found = self.find()
         endpoints = self._files.endpoints
         if not found.running or endpoints is None:
-            return replace(found, problem=SILENT) if self.lives() else found
+            return found
         if problem := find_problem(self._files, endpoints):
             return replace(found, running=False, bolt_uri=None, browser_url=None, problem=problem)
         return found
@@ -113,10 +113,13 @@ class EmbeddedServer:
         """Say where the server is by its process and its ports, which is quicker than `status`."""
         with self._files.accessed():
             endpoints = self._files.endpoints
-            process = server_process.find_server(self.home) if endpoints and self._files.has_identity else None
-        if endpoints and process and server_process.is_alive(process) and server_answers(process, endpoints):
+            is_known = endpoints is not None and self._files.has_identity
+        process = self.find_process()
+        if process is None:
+            return describe_server(self._files)
+        if endpoints and is_known and server_answers(process, endpoints):
             return describe_server(self._files, endpoints)
-        return describe_server(self._files)
+        return describe_server(self._files, problem=SILENT)
 
     def up(self, progress: DownloadProgress | None = None, timeout_s: float = START_TIMEOUT_S) -> ServerStatus:
         """Have the server running: download it if needed, start it if needed, wait until it answers.
