@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memorygraph.graph.elements import Edge, Hit, Neighbour, Node
     from memorygraph.graph.history import Change, Revision, Snapshot
     from memorygraph.graph.loads import LoadReport, Provenance
+    from memorygraph.graph.schema import NewerSchemaWarning
     from memorygraph.limits import RunLimits
     from memorygraph.memory.recall import IndexingWarning, VectorWarning
     from memorygraph.messages.graph import MessageGraph
@@ -66,6 +67,7 @@ __all__ = [
     "MessageGraph",
     "ModelError",
     "Neighbour",
+    "NewerSchemaWarning",
     "Node",
     "NotFoundError",
     "Problem",
@@ -95,6 +97,7 @@ _HOMES = {
     "memorygraph.graph.connection": ("UnencryptedWarning",),
     "memorygraph.graph.history": ("Change", "Revision", "Snapshot"),
     "memorygraph.graph.loads": ("LoadReport", "Provenance"),
+    "memorygraph.graph.schema": ("NewerSchemaWarning",),
     "memorygraph.limits": ("RunLimits",),
     "memorygraph.memory.recall": ("IndexingWarning", "VectorWarning"),
     "memorygraph.messages.graph": ("MessageGraph",),

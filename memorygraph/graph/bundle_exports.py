@@ -28,7 +28,6 @@ from memorygraph.graph.bundles import (
     BundlePlace,
     BundleReport,
     HashChain,
-    applied_schema,
     decode_key,
     end_line,
     export_bundle,
@@ -37,6 +36,7 @@ from memorygraph.graph.bundles import (
     node_lines,
 )
 from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.schema import list_applied
 from memorygraph.home import flush_folder
 from memorygraph.json_text import parse_stored_json
 
@@ -111,7 +111,7 @@ class _ToldFile(TextIOWrapper):
 
 def _take_up(namespace: Namespace, file: BinaryIO) -> tuple[BegunBundle | None, str]:
     """Cut a file off after what can be gone on with, and say why that is nothing where something is written."""
-    found = _Begun(namespace, applied_schema(namespace))
+    found = _Begun(namespace, list_applied(namespace.connection))
     try:
         found.read(file)
     except ValueError as error:

@@ -25,9 +25,9 @@ from memorygraph.graph.bundles import (
     to_line,
 )
 from memorygraph.graph.namespace import Namespace, list_namespace_names
+from memorygraph.graph.schema import find_unknown
 from memorygraph.graph.search import namespace_token
 from memorygraph.json_text import parse_stored_json
-from memorygraph.library import CYPHER
 
 
 class BundleReader:
@@ -100,9 +100,8 @@ class BundleReader:
         if not isinstance(schema, list) or not all(isinstance(name, str) for name in schema):
             raise self._no_bundle(text)
         self.schema = schema
-        known = {name for name, _ in CYPHER.migrations()}
-        if newer := [name for name in self.schema if name not in known]:
-            message = f"the bundle is of a later memorygraph, with the schema {newer[-1]}; update this one"
+        if unknown := find_unknown(self.schema):
+            message = f"the bundle is of a later memorygraph, with the schema {unknown[-1]}; update this one"
             raise self._error(1, text, "not-a-bundle", message)
 
     def _check_end(self, number: int, text: str, chain: HashChain) -> None:

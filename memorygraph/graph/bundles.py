@@ -21,9 +21,9 @@ from memorygraph.graph.disk_sort import NumberedNodes, sort_lines
 from memorygraph.graph.exports import ALL_SECONDS, IMPORT_PREFIX, MAX_TRIES, unfinished_import
 from memorygraph.graph.losses import Losses
 from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.schema import list_applied
 from memorygraph.graph.search import conversation_token
 from memorygraph.graph.typed_json import UnreadTime, decode_value, encode_time, encode_value
-from memorygraph.library import CYPHER
 from memorygraph.sentences import Sentence, count_of
 
 FORMAT = "memorygraph-bundle"
@@ -184,7 +184,7 @@ def export_bundle(namespace: Namespace, file: TextIO, begun: BegunBundle | None 
     Raises:
         MemoryGraphError: the namespace changed during each of `MAX_TRIES` exports, or an import into it is unfinished.
     """
-    schema = applied_schema(namespace)
+    schema = list_applied(namespace.connection)
     resumed_after = 0 if begun is None else begun.nodes + begun.relationships
     for _ in range(MAX_TRIES):
         sha256 = begun.sha256 if begun is not None else ""
@@ -200,12 +200,6 @@ def export_bundle(namespace: Namespace, file: TextIO, begun: BegunBundle | None 
         file.seek(0)
         file.truncate()
     raise MemoryGraphError(f"namespace `{namespace}` changed during each of {MAX_TRIES} exports; try again later")
-
-
-def applied_schema(namespace: Namespace) -> list[str]:
-    """Return the names of the migrations that the database has seen."""
-    [row] = namespace.connection.read(CYPHER["schema/applied-migrations"]())
-    return sorted(row["names"])
 
 
 def write_bundle(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Container, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -97,12 +98,28 @@ class SearchIndex:
         return f"run `{' '.join([*drop, again])}` in Neo4j, and try again"
 
 
+class NewerSchemaWarning(UserWarning):
+    """A later memorygraph has used the database: what this one writes lacks what that one adds to it."""
+
+
 def apply_schema(connection: Connection) -> list[str]:
-    """Apply the migrations that this database has not seen, and return their names."""
-    if not find_missing(connection):
+    """Apply the migrations that this database has not seen, and return their names.
+
+    Of those that this memorygraph does not know it warns (`NewerSchemaWarning`): data is migrated once, and what an
+    earlier version writes after that is not.
+    """
+    applied = list_applied(connection)
+    if unknown := find_unknown(applied):
+        warnings.warn(
+            f"a later memorygraph has used this database, with the schema {unknown[-1]}, and may not find all that "
+            "this one writes: update this one",
+            NewerSchemaWarning,
+            stacklevel=4,
+        )
+    if not find_missing(applied):
         return []
     with take_turn():
-        missing = find_missing(connection)
+        missing = find_missing(list_applied(connection))
         namespaces = [Namespace(connection, name) for name in list_namespace_names(connection)]
         # Each step is idempotent, and so is its record: a client on another machine may do the same.
         for step in steps_of(missing, ends=DATA_MIGRATIONS if namespaces else ()):
@@ -118,10 +135,21 @@ def apply_schema(connection: Connection) -> list[str]:
     return [name for name, _ in missing]
 
 
-def find_missing(connection: Connection) -> list[Migration]:
-    """Find the migrations that this database has not seen."""
+def list_applied(connection: Connection) -> list[str]:
+    """List the names of the migrations that the database has seen, in their order."""
     [row] = connection.read(CYPHER["schema/applied-migrations"]())
-    return [(name, commands) for name, commands in CYPHER.migrations() if name not in row["names"]]
+    return sorted(row["names"])
+
+
+def find_missing(applied: Container[str]) -> list[Migration]:
+    """Find the migrations that are not among those applied."""
+    return [(name, commands) for name, commands in CYPHER.migrations() if name not in applied]
+
+
+def find_unknown(applied: Iterable[str]) -> list[str]:
+    """Find the migrations of a later memorygraph among those applied."""
+    known = {name for name, _ in CYPHER.migrations()}
+    return [name for name in applied if name not in known]
 
 
 def steps_of(migrations: Sequence[Migration], *, ends: Container[str]) -> list[list[Migration]]:

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from memorygraph.errors import ConnectionError, MemoryGraphError
 from memorygraph.graph.connection import ENCRYPTED, Connection, require_bolt
-from memorygraph.graph.schema import index_problems
+from memorygraph.graph.schema import find_unknown, index_problems, list_applied
 from memorygraph.home import refuse_foreign
 from memorygraph.hosts import is_local_only
 from memorygraph.library import CYPHER
@@ -343,13 +343,11 @@ def examine_content(database: Database) -> list[Diagnosis]:
 def examine_schema(connection: Connection) -> list[Diagnosis]:
     """Examine which migrations were applied, and whether their search indexes exist."""
     known = CYPHER.migrations()
-    [row] = connection.read(CYPHER["schema/applied-migrations"]())
-    applied = set(row["names"])
-    unknown = sorted(applied - {name for name, _ in known})
+    applied = list_applied(connection)
     done = [(name, commands) for name, commands in known if name in applied]
     detail = f"{len(done)} of {len(known)} migrations applied"
     step = None if len(done) == len(known) else "the next command that uses the graph applies the others"
-    if unknown:
+    if unknown := find_unknown(applied):
         detail += f", and {len(unknown)} that this memorygraph does not know ({', '.join(unknown)})"
         step = "a newer memorygraph has used this database: bring this one up to date"
     problems = "; ".join(index_problems(connection, done))

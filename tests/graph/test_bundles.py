@@ -25,6 +25,7 @@ from memorygraph.graph import bundle_imports, bundles, disk_sort
 from memorygraph.graph.bundles import UnfinishedImport
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.migrations import PASSAGES_MIGRATION
+from memorygraph.graph.schema import list_applied
 from memorygraph.graph.typed_json import encode_time
 from memorygraph.library import CYPHER
 from memorygraph.memory.values import Entity, ObservationDeletion, Observations, Relation
@@ -386,7 +387,7 @@ def test_a_long_message_is_found_in_its_conversations_after_an_import(
 def _without_conversations_of_passages(graph: MemoryGraph) -> str:
     """The bundle of a version that did not say which conversations a passage is in."""
     written = io.StringIO()
-    schema = [name for name in bundles.applied_schema(graph.scope) if name != PASSAGES_MIGRATION]
+    schema = [name for name in list_applied(graph.connection) if name != PASSAGES_MIGRATION]
     bundles.write_bundle(
         graph.scope,
         schema,

@@ -12,8 +12,8 @@ import pytest
 from memorygraph.errors import QueryError
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.migrations import DATA_MIGRATIONS
-from memorygraph.graph.schema import SearchIndex, index_problems, steps_of
-from memorygraph.library import CYPHER
+from memorygraph.graph.schema import NewerSchemaWarning, SearchIndex, apply_schema, index_problems, steps_of
+from memorygraph.library import CYPHER, Library
 from memorygraph.query import Query
 
 
@@ -54,6 +54,15 @@ def test_every_search_index_of_the_schema_is_checked() -> None:
     checked = [index for file, text in commands if (index := SearchIndex.of(file, text)) is not None]
     assert [index.name for index in checked] == searches
     assert all(index.properties and index.options for index in checked)
+
+
+def test_who_opens_a_database_that_a_later_version_has_used_is_told(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = CYPHER.migrations()
+    monkeypatch.setattr(Library, "migrations", lambda _library: known[:-1])
+    with pytest.warns(NewerSchemaWarning, match=f"with the schema {known[-1][0]}.*: update this one"):
+        assert apply_schema(connection) == []
 
 
 def test_an_index_with_another_analyzer_or_similarity_is_said(connection: Connection, name: str) -> None:
