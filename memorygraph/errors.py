@@ -216,7 +216,13 @@ class ProgramError(ScriptError):
 
 
 class QueryError(MemoryGraphError):
-    """A Cypher query is wrong, or was refused because it may do more than read."""
+    """A Cypher query is wrong, or was refused because it may do more than read.
+
+    `line` and `column`, both from 1, are the place in its text that Neo4j's message names, if it names one.
+    """
+
+    line: int | None = None
+    column: int | None = None
 
 
 class TooLargeError(QueryError):

@@ -335,7 +335,8 @@ def error_records(error: MemoryGraphError) -> list[dict[str, Any]]:
     if problems:
         return [problem.as_dict() for problem in problems]
     code = getattr(error, "code", None) or code_of_kind(type(error).__name__)
-    return [{"file": None, "line": None, "column": None, "message": str(error), "code": code}]
+    place = {name: getattr(error, name, None) for name in ("line", "column")}  # which an error of a query has
+    return [{"file": None, **place, "message": str(error), "code": code}]
 
 
 def code_of_kind(name: str) -> str:

@@ -28,10 +28,12 @@ from neo4j.time import Duration
 
 from memorygraph.errors import ConnectionError, MemoryGraphError, QueryError, printable
 from memorygraph.graph.driver_errors import (
+    PLACE_OF_QUERY,
     FailedWork,
     checking_values,
     code_of,
     met_deletion,
+    query_error,
     raise_interrupt,
     ran_out_of_time,
     told_by_driver,
@@ -526,7 +528,7 @@ class Connection:
         except MemoryGraphError as error:
             cause = error.__cause__
             if isinstance(cause, exceptions.CypherSyntaxError):
-                raise QueryError(f"the Cypher is wrong ({_place_of_query(cause.message or '')})") from cause
+                raise query_error(f"the Cypher is wrong ({_correct_place(cause.message or '')})") from cause
             if _TWO_MODES in str(cause):
                 raise QueryError(_PROFILED) from cause
             if code_of(cause).startswith(_PLANNER_FAILURES):  # NEXT before a UNION in a subquery, for one
@@ -568,14 +570,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _place_of_query(message: str) -> str:
+def _correct_place(message: str) -> str:
     """Correct the places in Neo4j's message about a query, which stood below a line with EXPLAIN."""
 
     def correct(place: re.Match[str]) -> str:
         line, column, offset = int(place[1]) - 1, place[2], int(place[3]) - len(_EXPLAIN)
         return f"(line {line}, column {column} (offset: {offset}))"
 
-    return re.sub(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)", correct, message)
+    return PLACE_OF_QUERY.sub(correct, message)
 
 
 def _operators(plan: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -63,8 +64,25 @@ _ALL_TAKEN = (
 
 _ALWAYS = {f"Neo.ClientError.Statement.{kind}" for kind in ("ArgumentError", "ArithmeticError", "TypeError")}
 
+PLACE_OF_QUERY = re.compile(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)")
+"""The place in the text of a query, as Neo4j's messages end."""
+
+
+def query_error(message: str) -> QueryError:
+    """Make the error of a query, with the place that Neo4j's message in it names.
+
+    >>> error = query_error("the Cypher is wrong (Variable `m` not defined (line 1, column 18 (offset: 17)))")
+    >>> error.line, error.column
+    (1, 18)
+    """
+    error = QueryError(message)
+    if place := PLACE_OF_QUERY.search(message):
+        error.line, error.column = int(place[1]), int(place[2])
+    return error
+
+
 # The first class that an error is an instance of decides. A test holds this table against the driver's tree.
-_TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] = (
+_TRANSLATIONS: tuple[tuple[type[Exception], Callable[[str], MemoryGraphError], str], ...] = (
     (exceptions.AuthError, LoginError, f"Neo4j refused the user name or the password: {_CHECK_LOGIN}"),
     (exceptions.TokenExpired, ConnectionError, "the login to Neo4j has expired"),
     (UnprovenServer, ConnectionError, _UNPROVEN),
@@ -73,9 +91,9 @@ _TRANSLATIONS: tuple[tuple[type[Exception], type[MemoryGraphError], str], ...] =
     (exceptions.ConfigurationError, ConnectionError, "this Neo4j address, or what was given with it, cannot be used"),
     (exceptions.ConnectionAcquisitionTimeoutError, ConnectionError, _ALL_TAKEN),
     (exceptions.ConstraintError, ConflictError, "another write already owns this id"),
-    (exceptions.CypherSyntaxError, QueryError, "the Cypher is wrong"),
+    (exceptions.CypherSyntaxError, query_error, "the Cypher is wrong"),
     (exceptions.TransientError, ConflictError, "the database is too busy with other writes; try again"),
-    (exceptions.ClientError, QueryError, "Neo4j refused the query"),
+    (exceptions.ClientError, query_error, "Neo4j refused the query"),
     (exceptions.DatabaseError, MemoryGraphError, "Neo4j failed"),
     (exceptions.Neo4jError, MemoryGraphError, "Neo4j failed"),
     (exceptions.DriverError, MemoryGraphError, "the Neo4j driver failed"),

@@ -137,3 +137,11 @@ def test_with_json_a_command_prints_one_document(name: str, folder: Path, enviro
     assert finished.stdout.count("\n") == 1
     if finished.returncode and name != "doctor":
         assert printed["errors"], finished.stderr
+
+
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("options", [[], ["--write"]], ids=["read", "write"])
+def test_an_error_in_cypher_has_its_line_and_its_column(options: list[str]) -> None:
+    finished = memorygraph("query", "MATCH (n)\n  RETURN m", "--json", *options)
+    [problem] = json.loads(finished.stdout)["errors"]
+    assert (problem["line"], problem["column"], problem["code"]) == (2, 10, "query")
