@@ -968,7 +968,7 @@ class MemoryGraph:
 
         Raises:
             NotFoundError: no file is named.
-            ConflictError: another process exports into the same file.
+            ConflictError: another process exports into the same file, or something stands there that is no file.
             MemoryGraphError: the namespace changed during the export, repeatedly, or the file cannot be written.
         """
         if not str(path):

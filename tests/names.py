@@ -180,7 +180,7 @@ def _drop(graph: MemoryGraph) -> None:
 
 def _store_programs(graph: MemoryGraph) -> None:
     graph.load(_GRAPH)
-    checkpoint = {"namespace": graph.namespace, "program": "p", "formers": [], "statements": 0}
+    checkpoint = {"namespace": graph.namespace, "program": "p", "formers": [], "file": "f", "statements": 0}
     graph.connection.write(lambda transaction: transaction.run(CYPHER["load/save-checkpoint"](**checkpoint)))
     history = graph.messages("names")
     history.append({"role": "user", "content": "u"})

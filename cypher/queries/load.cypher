@@ -226,13 +226,14 @@ ORDER BY statements DESC;
 
 // name: save-checkpoint
 // Remember how far a batched load came: `program` is the digest of the statements up to there.
-// The former checkpoints of the same file go. Parameters: namespace, program, formers, statements.
+// Those of the same file go, also of what it was before it was edited: this load writes over what they say is stored.
+// Parameters: namespace, program, formers, file (or null), statements.
 OPTIONAL MATCH (former:Checkpoint {namespace: $namespace})
-WHERE former.program IN $formers AND former.program <> $program
+WHERE (former.program IN $formers OR former.file = $file) AND former.program <> $program
 DELETE former
 WITH count(*) AS former
 MERGE (checkpoint:Checkpoint {namespace: $namespace, program: $program})
-SET checkpoint.statements = $statements, checkpoint.at = datetime();
+SET checkpoint.file = $file, checkpoint.statements = $statements, checkpoint.at = datetime();
 
 // name: forget-stops
 // After an undo, batched loads that were interrupted begin anew: a part of them may be gone. Those of imports (`bundle-`) stay.
@@ -242,7 +243,7 @@ WHERE NOT checkpoint.program STARTS WITH 'bundle-'
 DELETE checkpoint;
 
 // name: forget-checkpoints
-// A batched load is complete. Parameters: namespace, programs.
+// A batched load is complete, and nothing of its file has to go on. Parameters: namespace, programs, file (or null).
 MATCH (checkpoint:Checkpoint {namespace: $namespace})
-WHERE checkpoint.program IN $programs
+WHERE checkpoint.program IN $programs OR checkpoint.file = $file
 DELETE checkpoint;

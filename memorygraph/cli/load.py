@@ -367,7 +367,9 @@ def print_report(report: LoadReport) -> None:
     )
     output.print_counts(report)
     if report.resumed_after:
-        output.say(f"went on after statement {report.resumed_after}, where an earlier run stopped")
+        output.say(
+            f"went on after statement {report.resumed_after}, where an earlier run stopped (--restart begins anew)"
+        )
 
 
 def say_how_to_run(report: LoadReport) -> None:

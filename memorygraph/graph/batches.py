@@ -62,10 +62,11 @@ def load_batches(
         for batch in batches:
             is_last = batch.end >= total
             if batch.program.statements or is_last:
-                checkpoint = {"program": batch.digest, "formers": formers, "statements": batch.end}
+                file = batch.program.source.file
+                checkpoint = {"program": batch.digest, "formers": formers, "file": file, "statements": batch.end}
                 last = loader.namespace.query("load/save-checkpoint", **checkpoint)
                 if is_last:
-                    last = loader.namespace.query("load/forget-checkpoints", programs=formers)
+                    last = loader.namespace.query("load/forget-checkpoints", programs=formers, file=file)
                 try:
                     stored = loader.load(
                         batch.program, new=batch.new if is_new else None, closing=(last,), provenance=provenance

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import TextIOWrapper
@@ -49,10 +50,13 @@ def export_bundle_file(namespace: Namespace, path: Path, progress: Callable[[int
     `progress` is told the number of lines written, thousand by thousand, and first of those that an earlier one wrote.
 
     Raises:
-        ConflictError: another process exports into the same file.
+        ConflictError: another process exports into the same file, or something stands there that is no file.
         MemoryGraphError: see `export_bundle`.
         OSError: the file cannot be written.
     """
+    # A file would take the place of /dev/null for all programs, and of the link /dev/stdout.
+    if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+        raise ConflictError(f"cannot write {path}: a link, a device or a folder stands there; name a file of its own")
     partial = path.with_name(f"{path.name}.partial")
     with _alone(path):
         with _opened(partial) as raw:

@@ -145,7 +145,7 @@ def begin_import(transaction: NamespaceTransaction, program: str) -> int:
 
 def _save(transaction: NamespaceTransaction, program: str, lines: int) -> None:
     """Remember how many elements are stored; one more says that all of them were compared with the bundle."""
-    transaction.run("load/save-checkpoint", program=program, formers=[], statements=lines)
+    transaction.run("load/save-checkpoint", program=program, formers=[], file=None, statements=lines)
 
 
 def end_import(transaction: NamespaceTransaction, unfinished: UnfinishedImport) -> None:
@@ -155,7 +155,7 @@ def end_import(transaction: NamespaceTransaction, unfinished: UnfinishedImport) 
     """
     if lock_import(transaction, unfinished.program) is None:
         raise Abandon(None)
-    transaction.run("load/forget-checkpoints", programs=[unfinished.program])
+    transaction.run("load/forget-checkpoints", programs=[unfinished.program], file=None)
     if not unfinished.has_namespace:
         transaction.run("bundles/forget-namespace")
 

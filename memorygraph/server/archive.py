@@ -251,13 +251,16 @@ def explaining_failed_write(path: Path) -> Iterator[None]:
 
 
 def refuse_existing(path: Path, *, overwrite: bool) -> None:
-    """Raise a BackupError where the file is a folder, has no folder, or exists and must not be overwritten."""
+    """Raise a BackupError where the file is none, has no folder, or exists and must not be overwritten."""
     try:
         is_folder, has_folder = path.is_dir(), path.parent.is_dir()
+        is_device = path.exists() and not path.is_file()
     except OSError as error:
         raise BackupError(f"{path} cannot be written: {error.strerror or error}. Name another place.") from error
     if is_folder:
         raise BackupError(f"{path} is a folder: name a file in it")
+    if is_device:  # a new file would take the place of /dev/null, for all programs
+        raise BackupError(f"{path} is a device or a pipe: name a file")
     if not has_folder:
         raise BackupError(f"there is no folder {path.parent}: make it first")
     if os.path.lexists(path) and not overwrite:  # a link to nothing has the name, too

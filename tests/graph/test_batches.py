@@ -6,8 +6,9 @@ import io
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
 from weakref import WeakSet
 
 import pytest
@@ -182,6 +183,24 @@ def test_a_complete_load_forgets_where_runs_with_batches_of_another_size_stopped
     assert (report.resumed_after, report.nodes_created, graph.node("n0").name) == (0, 1, "N0")
 
 
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_an_edited_file_ends_where_a_load_of_it_before_the_edit_stopped(
+    graph: MemoryGraph, tmp_path: Path, *, is_stopped: bool
+) -> None:
+    """What the first load has stored is written over by the second: the file as it was before begins anew."""
+    text = _program(6)
+    stopping: dict[str, Any] = {"progress": _stop}
+    with pytest.raises(KeyboardInterrupt):
+        graph.load_file(_file(tmp_path, text), batch=4, **stopping)
+    edited = _file(tmp_path, text.replace("N0", "Edited"))
+    with pytest.raises(KeyboardInterrupt) if is_stopped else nullcontext():
+        graph.load_file(edited, batch=4, **(stopping if is_stopped else {}))
+    assert graph.node("n0").name == "Edited"
+    assert graph.load_file(_file(tmp_path, text), batch=4).resumed_after == 0
+    assert graph.node("n0").name == "N0"
+    assert graph.scope.read("load/checkpoints") == []
+
+
 def test_after_an_undo_a_load_that_was_interrupted_begins_anew(graph: MemoryGraph, tmp_path: Path) -> None:
     path = _file(tmp_path, _program(6))
     with pytest.raises(KeyboardInterrupt):
@@ -195,7 +214,7 @@ def test_after_an_undo_a_load_that_was_interrupted_begins_anew(graph: MemoryGrap
 
 def test_an_undo_leaves_where_an_import_stopped(graph: MemoryGraph) -> None:
     graph.load('Node(node_id="a", name="A", data="");')
-    program = {"program": f"{IMPORT_PREFIX}x", "formers": [], "statements": 3}
+    program: dict[str, Any] = {"program": f"{IMPORT_PREFIX}x", "formers": [], "file": None, "statements": 3}
     graph.scope.write(lambda transaction: transaction.run("load/save-checkpoint", **program))
     graph.undo(1)
     assert [row["statements"] for row in graph.scope.read("load/checkpoints")] == [3]

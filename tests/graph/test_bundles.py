@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os  # noqa: F401 - a mark names it
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -1044,6 +1044,20 @@ def test_two_exports_into_one_file_do_not_mix(everything: MemoryGraph, tmp_path:
 
     (tmp_path / "bundle.partial").write_bytes(exported(everything).encode()[:-1])
     assert everything.export_bundle(path, progress=export_too).resumed_after > 0
+
+
+@pytest.mark.skipif("os.name == 'nt'", reason="needs pipes and links that have names")
+def test_an_export_takes_the_place_of_nothing_but_a_file(graph: MemoryGraph, tmp_path: Path) -> None:
+    """A device such as /dev/null would be gone, and so would /dev/stdout, which is a link."""
+    pipe, link, folder = tmp_path / "pipe", tmp_path / "link", tmp_path / "folder"
+    os.mkfifo(pipe)
+    link.symlink_to(_written(tmp_path / "file", "mine"))
+    folder.mkdir()
+    before = sorted(tmp_path.iterdir())
+    for path in (pipe, link, folder):
+        with pytest.raises(MemoryGraphError, match="a link, a device or a folder stands there"):
+            graph.export_bundle(path)
+    assert (pipe.is_fifo(), link.is_symlink(), sorted(tmp_path.iterdir())) == (True, True, before)
 
 
 @pytest.mark.skipif("not hasattr(os, 'O_NOFOLLOW')", reason="needs links that can be refused")

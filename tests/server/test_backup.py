@@ -528,6 +528,14 @@ def test_a_file_that_finds_no_room_says_so_and_leaves_nothing(small_disk: Path) 
     assert list(small_disk.iterdir()) == []
 
 
+@pytest.mark.skipif("os.name == 'nt'", reason="needs pipes that have names")
+def test_a_backup_takes_the_place_of_no_device_and_no_pipe(tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "pipe")
+    with pytest.raises(BackupError, match="pipe is a device or a pipe: name a file"):
+        backup(EmbeddedServer(tmp_path / "home"), pipe, overwrite=True)
+    assert pipe.is_fifo()
+
+
 @pytest.mark.parametrize("appears", ["before", "meanwhile"])
 def test_a_backup_is_not_lost_at_a_link_to_nothing(tmp_path: Path, appears: str) -> None:
     link = tmp_path / "saved"

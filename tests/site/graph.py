@@ -60,7 +60,7 @@ LABELS: Mapping[str, tuple[str, str, str]] = {
     "Namespace": ("history", "a namespace: its counters, and the lock that writers take", "name revision memory created_at parts_stored embedder"),
     "Load": ("history", "a write: who did it, with what, and what it changed", "id revision at language file statements by model conversation message merged nodes_created nodes_updated nodes_deleted edges_created edges_updated edges_deleted"),
     "Former": ("history", "what a node or an edge was before it was changed or deleted; it has all that it had", "id of since until itself labels from_node to_node"),
-    "Checkpoint": ("upkeep", "how far a load in batches, or an import, has come", "program"),
+    "Checkpoint": ("upkeep", "how far a load in batches, or an import, has come", "program file"),
     "Forgetting": ("upkeep", "what is being forgotten; gone when it is done", "id"),
     "BundleKey": ("upkeep", "the number of a node while a bundle is imported", "bundle_key"),
     "Migration": ("upkeep", "a file of the schema that this database has seen; of no namespace", "name"),
