@@ -175,6 +175,17 @@ def test_a_stream_holds_no_more_than_a_page_of_its_rows(apollo: MemoryGraph) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("value", ["a", "r", "p"])
+def test_a_stream_holds_no_more_than_a_page_of_its_nodes_and_relationships(graph: MemoryGraph, value: str) -> None:
+    create = "UNWIND range(1, 8000) AS i CREATE (:Thing {namespace: $namespace, text: $text + i})-[:TO {text: $text}]->"
+    graph.query(create + "(:Thing {namespace: $namespace})", {"text": "x" * 2000}, write=True)
+    rows = graph.stream(f"MATCH p = (a:Thing {{namespace: $namespace}})-[r:TO]->() RETURN {value} AS value")
+    assert "x" * 2000 in str(next(rows))
+    assert peak_memory(lambda: sum(1 for _ in rows)) < 10 * 2**20  # all of them are over 16 MB
+    graph.query("MATCH (a:Thing {namespace: $namespace}) DETACH DELETE a", write=True)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["contextscript", "jsonl", "graphml", "bundle"])
 def test_an_export_holds_no_more_than_a_page_of_its_elements(graph: MemoryGraph, tmp_path: Path, form: str) -> None:
     data = "x" * 10_000
