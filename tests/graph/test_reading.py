@@ -416,7 +416,8 @@ def test_a_client_of_asyncio_can_be_closed_twice_and_keeps_the_error_of_the_bloc
     async def close() -> None:
         client = AsyncMemoryGraph(Rolling())
         async with client:
-            pass
+            await client.close()
+        await client.close()
         async with client:
             raise NotFoundError("an error of the block")
 
@@ -424,7 +425,10 @@ def test_a_client_of_asyncio_can_be_closed_twice_and_keeps_the_error_of_the_bloc
         asyncio.run(close())
 
 
-def test_a_client_is_closed_at_once_while_all_its_threads_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("closes_itself", [False, True])
+def test_a_client_is_closed_at_once_while_all_its_threads_are_taken(
+    monkeypatch: pytest.MonkeyPatch, *, closes_itself: bool
+) -> None:
     class Held(HeldUp):
         def stored(self) -> None:
             self.waits.set()
@@ -440,6 +444,8 @@ def test_a_client_is_closed_at_once_while_all_its_threads_are_taken(monkeypatch:
         async with AsyncMemoryGraph(graph) as client:
             waiting = asyncio.ensure_future(cast(Any, client).stored())
             await asyncio.to_thread(graph.waits.wait, 30)
+            if closes_itself:
+                await asyncio.wait_for(client.close(), 10)
         await waiting
 
     asyncio.run(read())
