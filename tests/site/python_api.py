@@ -42,7 +42,8 @@ ASYNC = """\
 
 The methods of [`MemoryGraph`](python.md), each awaited; what a method returns, and which errors it raises, is said there. Methods
 that give rows as they come are read with `async for`. Each call runs in a thread, in one generic place, so that no method is
-written twice.
+written twice. What comes back is what `MemoryGraph` gives: a conversation, a thought, a chat, a snapshot and a controller ask the
+database by methods that are not awaited, and hold up the loop. Give these a thread: `await asyncio.to_thread(history.append, message)`.
 
 ```python
 import asyncio
