@@ -99,6 +99,13 @@ def test_what_has_no_word_to_find_finds_nothing(apollo: MemoryGraph, text: str) 
     assert apollo.search(text) == []
 
 
+@pytest.mark.parametrize("limit", ["3", 2.5, None])
+def test_a_limit_that_is_no_whole_number_is_a_type_error(apollo: MemoryGraph, limit: Any) -> None:
+    for read in (apollo.ids, apollo.revisions, apollo.runs, apollo.conversations, apollo.duplicates):
+        with pytest.raises(TypeError, match=f"'{type(limit).__name__}' object"):
+            read(limit=limit)
+
+
 def test_neighbours_are_nearest_first_and_each_is_there_once(apollo: MemoryGraph) -> None:
     found = apollo.neighbours("hamilton", depth=3)
     assert [n.distance for n in found] == sorted(n.distance for n in found)
