@@ -180,6 +180,10 @@ class AsyncMemoryGraph(Offloaded):
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connection at once; what is still asked through it fails. A client can be closed twice."""
         # A stream that was left early is given up before its connection is closed; one that is being read ends with it.
         left = [stream.close for stream in self._streams if not stream.is_reading]
         try:

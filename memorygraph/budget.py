@@ -43,6 +43,20 @@ class Budget:
             raise MemoryGraphError(f"the budget `{text}` leaves room for nothing; it is at least 1")
         return budget
 
+    @classmethod
+    def of(cls, given: str | Budget) -> Budget:
+        """Take a budget as it is, or read it as it is written.
+
+        Raises:
+            TypeError: it is neither.
+            MemoryGraphError: it is written wrongly.
+        """
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, str):
+            raise TypeError(f"a budget is a text such as '2k', and this is {given!r}; {UNITS}")
+        return cls.parse(given)
+
     @property
     def limit(self) -> int:
         """How many characters or tokens it allows."""

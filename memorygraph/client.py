@@ -604,7 +604,7 @@ class MemoryGraph:
             ModelError: the embedding model failed.
         """
         require_one(limit, "hit")
-        of = Budget.parse(budget) if isinstance(budget, str) else budget
+        of = None if budget is None else Budget.of(budget)
         return self._recaller(
             text,
             budget=of,
@@ -1287,7 +1287,12 @@ class MemoryGraph:
 
 
 def _script(source: str | Script, language: str, *, strict: bool = False, file: str | None = None) -> Script:
-    return parse(source, language, strict=strict, file=file) if isinstance(source, str) else source
+    if isinstance(source, str):
+        return parse(source, language, strict=strict, file=file)
+    if not hasattr(source, "statements"):
+        told = f"a script is its text, and this is a {type(source).__name__}"
+        raise TypeError(f"{told}: `load_file`, `run_file` and `Path.read_text` take a path")
+    return source
 
 
 @contextmanager

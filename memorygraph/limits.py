@@ -14,6 +14,7 @@ from concurrent.futures import wait as wait_for_futures
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
+from operator import index
 from threading import RLock, Thread
 from typing import Any, TypeVar
 
@@ -36,9 +37,10 @@ def require_one(limit: int, what: str) -> None:
     memorygraph.errors.MemoryGraphError: at least one run is asked for, and this is -1
 
     Raises:
+        TypeError: the limit is not a whole number.
         MemoryGraphError: the limit is below one.
     """
-    if limit < 1:
+    if index(limit) < 1:
         raise MemoryGraphError(f"at least one {what} is asked for, and this is {limit}")
 
 

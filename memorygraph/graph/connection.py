@@ -45,6 +45,7 @@ from memorygraph.graph.driver_internals import (
     bound_connections,
     close_when_stopped,
     connect,
+    entities_kept_by,
     hang_up_when_unwanted,
     pipeline_begin,
 )
@@ -147,9 +148,13 @@ class Transaction:
 
 def _rows(result: neo4j.Result, *, typed: bool = False) -> Iterator[dict[str, Any]]:
     keys = result.keys()
+    kept = [] if typed else entities_kept_by(result)  # a typed relationship leads to its nodes
     for record in result:
         values = zip(keys, record.values(), strict=True)
-        yield dict(values) if typed else {key: _plain(value) for key, value in values}
+        row = dict(values) if typed else {key: _plain(value) for key, value in values}
+        for entities in kept:
+            entities.clear()
+        yield row
 
 
 class UnencryptedWarning(UserWarning):

@@ -1,6 +1,6 @@
 """What memorygraph uses of the Neo4j driver beside its public interface. Tests say in which version each was seen.
 
-Where a driver lacks one of these, a time limit or a saved round trip is lost, and never an answer.
+Where a driver lacks one of these, a time limit, a saved round trip or memory is lost, and never an answer.
 """
 
 from __future__ import annotations
@@ -136,3 +136,10 @@ def connect(session: neo4j.Session, access: str) -> None:
     """Give a session its connection before its first query, so that the wait for the answer can be bounded."""
     if (open_connection := getattr(session, "_connect", None)) is not None:
         open_connection(access)
+
+
+def entities_kept_by(result: neo4j.Result) -> list[dict[str, Any]]:
+    """The nodes and the relationships of all rows that a result has read: it keeps them for its `graph`."""
+    graph = getattr(getattr(getattr(result, "_hydration_scope", None), "_graph_hydrator", None), "graph", None)
+    kept = (getattr(graph, name, None) for name in ("_nodes", "_relationships"))
+    return [entities for entities in kept if entities is not None]

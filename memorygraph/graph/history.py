@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from heapq import merge
 from itertools import groupby
-from operator import itemgetter
+from operator import index, itemgetter
 from typing import Any, Literal, TextIO, TypeVar
 
 from memorygraph.errors import MemoryGraphError, NotFoundError
@@ -130,7 +130,7 @@ def list_revisions(namespace: Namespace, limit: int) -> list[Revision]:
 
 def find_record(transaction: NamespaceTransaction, revision: int) -> dict[str, Any]:
     """Find the record of one load of a namespace."""
-    rows = transaction.run("history/load", revision=revision)
+    rows = transaction.run("history/load", revision=index(revision))
     if not rows:
         namespace = transaction.namespace
         revisions = f"`memorygraph{namespace.option} revisions` lists them"

@@ -135,8 +135,8 @@ class Chat:
         self._loader = Loader(namespace)
         self._model = model
         self._attempts = attempts
-        self._budget = Budget.parse(budget) if isinstance(budget, str) else budget
-        self._history = Budget.parse(history) if isinstance(history, str) else history
+        self._budget = Budget.of(budget)
+        self._history = Budget.of(history)
         self._embedder = embedder
         self._lock = Lock()
 

@@ -156,7 +156,7 @@ def remember_text(
     """Let a model write down what a text says, and load its program in one transaction."""
     check_text(text)
     text = without_own_secrets(text)
-    limit = Budget.parse(budget) if isinstance(budget, str) else budget
+    limit = Budget.of(budget)
     with find_model(model) as asked:
         writer = ProgramWriter(Loader(namespace), asked, CONVERSATION, "remember", attempts)
         shown = show_memory(namespace, text, limit, embedder=embedder, accept=lambda hit: hit.kind == "node")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, replace
@@ -303,7 +304,7 @@ class MessageGraph(ConversationReader, MutableSequence[Any]):
 
     def _place(self, index: SupportsIndex) -> int:
         """An index, counted from the front."""
-        length, place = len(self._loaded()), index.__index__()
+        length, place = len(self._loaded()), operator.index(index)
         if not -length <= place < length:
             raise IndexError(f"there is no message {place} among {length}")
         return place % length

@@ -117,8 +117,19 @@ def test_a_connection_without_a_socket_is_closed_where_its_answer_is_wanted_no_m
     assert killed
 
 
+def test_a_result_keeps_the_nodes_and_the_relationships_of_its_rows(connection: Connection) -> None:
+    """Seen in neo4j 6.4.1."""
+    with driver_of(connection).session() as session, session.begin_transaction() as transaction:
+        result = transaction.run("CREATE (a:Kept)-[r:TO]->(:Kept) RETURN a, r, 1 AS one")
+        result.single()
+        assert [len(entities) for entities in driver_internals.entities_kept_by(result)] == [2, 1]
+        transaction.rollback()
+    assert driver_internals.entities_kept_by(BARE) == []
+
+
 def test_reads_and_writes_need_none_of_it(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("bound_answer", "pipeline_begin", "connect", "close_when_stopped", "hang_up_when_unwanted"):
+    bounds = ("bound_answer", "close_when_stopped", "hang_up_when_unwanted")
+    for name in (*bounds, "pipeline_begin", "connect", "entities_kept_by"):
         function = getattr(driver_internals, name)
         monkeypatch.setattr(f"memorygraph.graph.connection.{name}", lambda _, *given, do=function: do(BARE, *given))
     assert connection.read(ONE) == [{"one": 1}]

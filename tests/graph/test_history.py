@@ -83,6 +83,14 @@ def test_an_id_that_was_a_node_and_then_an_edge_has_one_history(graph: MemoryGra
     assert (created.kind, changed.kind, changed.action) == ("node", "edge", "changed")
 
 
+@pytest.mark.parametrize("revision", ["1", 1.0, None])
+def test_a_revision_that_is_no_whole_number_is_a_type_error(graph: MemoryGraph, revision: Any) -> None:
+    graph.load('Node(node_id="a", name="A", data="");')
+    with pytest.raises(TypeError, match=f"'{type(revision).__name__}' object"):
+        graph.undo(revision)
+    assert graph.node("a")
+
+
 def test_what_never_was_has_no_history(graph: MemoryGraph) -> None:
     with pytest.raises(NotFoundError, match="`x`"):
         graph.history("x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,6 +33,13 @@ def test_a_bad_last_statement_leaves_the_graph_as_it_was(graph: MemoryGraph) -> 
     assert graph.export() == before
     [namespace] = [n for n in graph.namespaces() if n.name == graph.namespace]
     assert namespace.revision == 1
+
+
+@pytest.mark.parametrize("script", [Path("world.ctx"), b"", None])
+def test_a_script_that_is_no_text_is_a_type_error_that_names_what_takes_a_path(graph: MemoryGraph, script: Any) -> None:
+    for use in (graph.load, graph.check, graph.run, graph.convo, graph.compile):
+        with pytest.raises(TypeError, match=rf"this is a {type(script).__name__}: `load_file`, `run_file`"):
+            use(script)
 
 
 def test_loading_again_changes_nothing(graph: MemoryGraph) -> None:

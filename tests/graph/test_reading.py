@@ -99,6 +99,13 @@ def test_what_has_no_word_to_find_finds_nothing(apollo: MemoryGraph, text: str) 
     assert apollo.search(text) == []
 
 
+@pytest.mark.parametrize("limit", ["3", 2.5, None])
+def test_a_limit_that_is_no_whole_number_is_a_type_error(apollo: MemoryGraph, limit: Any) -> None:
+    for read in (apollo.ids, apollo.revisions, apollo.runs, apollo.conversations, apollo.duplicates):
+        with pytest.raises(TypeError, match=f"'{type(limit).__name__}' object"):
+            read(limit=limit)
+
+
 def test_neighbours_are_nearest_first_and_each_is_there_once(apollo: MemoryGraph) -> None:
     found = apollo.neighbours("hamilton", depth=3)
     assert [n.distance for n in found] == sorted(n.distance for n in found)
@@ -172,6 +179,17 @@ def test_a_stream_holds_no_more_than_a_page_of_its_rows(apollo: MemoryGraph) -> 
     rows = apollo.stream(cypher, {"last": 20_000, "text": "x" * 1000})
     assert next(rows) == {"number": 1, "text": "x" * 1000 + "1"}
     assert peak_memory(lambda: sum(len(row["text"]) for row in rows)) < 8 * 2**20  # all of them are over 20 MB
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", ["a", "r", "p"])
+def test_a_stream_holds_no_more_than_a_page_of_its_nodes_and_relationships(graph: MemoryGraph, value: str) -> None:
+    create = "UNWIND range(1, 8000) AS i CREATE (:Thing {namespace: $namespace, text: $text + i})-[:TO {text: $text}]->"
+    graph.query(create + "(:Thing {namespace: $namespace})", {"text": "x" * 2000}, write=True)
+    rows = graph.stream(f"MATCH p = (a:Thing {{namespace: $namespace}})-[r:TO]->() RETURN {value} AS value")
+    assert "x" * 2000 in str(next(rows))
+    assert peak_memory(lambda: sum(1 for _ in rows)) < 10 * 2**20  # all of them are over 16 MB
+    graph.query("MATCH (a:Thing {namespace: $namespace}) DETACH DELETE a", write=True)
 
 
 @pytest.mark.slow
@@ -405,7 +423,8 @@ def test_a_client_of_asyncio_can_be_closed_twice_and_keeps_the_error_of_the_bloc
     async def close() -> None:
         client = AsyncMemoryGraph(Rolling())
         async with client:
-            pass
+            await client.close()
+        await client.close()
         async with client:
             raise NotFoundError("an error of the block")
 
@@ -413,7 +432,10 @@ def test_a_client_of_asyncio_can_be_closed_twice_and_keeps_the_error_of_the_bloc
         asyncio.run(close())
 
 
-def test_a_client_is_closed_at_once_while_all_its_threads_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("closes_itself", [False, True])
+def test_a_client_is_closed_at_once_while_all_its_threads_are_taken(
+    monkeypatch: pytest.MonkeyPatch, *, closes_itself: bool
+) -> None:
     class Held(HeldUp):
         def stored(self) -> None:
             self.waits.set()
@@ -429,6 +451,8 @@ def test_a_client_is_closed_at_once_while_all_its_threads_are_taken(monkeypatch:
         async with AsyncMemoryGraph(graph) as client:
             waiting = asyncio.ensure_future(cast(Any, client).stored())
             await asyncio.to_thread(graph.waits.wait, 30)
+            if closes_itself:
+                await asyncio.wait_for(client.close(), 10)
         await waiting
 
     asyncio.run(read())

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
 
@@ -543,6 +544,14 @@ def test_the_query_says_nothing_but_parameters(graph: MemoryGraph) -> None:
 def test_an_option_that_there_is_not_is_refused(graph: MemoryGraph) -> None:
     with pytest.raises(TypeError, match="limits"):
         ask(graph, "a piano", limits=1)
+
+
+@pytest.mark.parametrize("budget", [2000, 2.5, b"2k"])
+def test_a_budget_that_is_no_text_is_a_type_error(graph: MemoryGraph, budget: Any) -> None:
+    uses = (partial(graph.recall, "tea"), partial(graph.remember, "tea"), graph.chat, graph.pete("main").render)
+    for use in uses:
+        with pytest.raises(TypeError, match=r"a budget is a text such as '2k', and this is .*800 or 2k"):
+            use(budget=budget)
 
 
 def test_a_budget_holds_all_that_is_shown(graph: MemoryGraph) -> None:

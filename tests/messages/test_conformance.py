@@ -123,6 +123,14 @@ def test_8_out_of_range_changes_nothing(history: MessageGraph, index: int) -> No
     assert (len(history.versions()), history.messages) == (1, [s(), u(), a()])
 
 
+@pytest.mark.parametrize("index", ["0", 0.0, None])
+def test_8_what_is_no_index_is_a_type_error_as_of_a_list(history: MessageGraph, index: Any) -> None:
+    history.extend([s(), u()])
+    for wrong in (lambda: history[index], lambda: history.pop(index), lambda: history.__delitem__(index)):
+        with pytest.raises(TypeError, match="integer"):
+            wrong()
+
+
 def test_9_a_subagent_stands_inside_its_tool_response(history: MessageGraph) -> None:
     subagent = [s("called"), u("process"), a("processing")]
     history.extend([s(), u(), call()])

@@ -21,10 +21,10 @@ INTRODUCTION = """\
 Everything that memorygraph does is a method of [`MemoryGraph`][memorygraph.client.MemoryGraph]; commands and tools of the memory
 server call it. It is a context manager, and threads can share it. [`AsyncMemoryGraph`](async.md) has the same methods for
 asyncio. Every error derives from [`MemoryGraphError`][memorygraph.errors.MemoryGraphError] and says what to do, but for what
-Python has an error for: a value of a type that a signature does not allow (`TypeError`), a message or an item that cannot be
-JSON, as one with NaN (`ValueError`, `TypeError`), an `Entity` without a name (`ValidationError` of pydantic, a `ValueError`),
-and a place that a conversation does not have (`IndexError`). Ctrl-C in a run is a `KeyboardInterrupt`. An example in a
-docstring is run by the tests.
+Python has an error for: a value of a type that a signature does not allow (`TypeError`, or `AttributeError` of what it lacks), a
+message or an item that cannot be JSON, as one with NaN (`ValueError`, `TypeError`), an `Entity` without a name (`ValidationError` of
+pydantic, a `ValueError`), and a place that a conversation does not have (`IndexError`). Ctrl-C in a run is a `KeyboardInterrupt`. An
+example in a docstring is run by the tests.
 
 ```python
 from memorygraph import MemoryGraph
@@ -42,7 +42,8 @@ ASYNC = """\
 
 The methods of [`MemoryGraph`](python.md), each awaited; what a method returns, and which errors it raises, is said there. Methods
 that give rows as they come are read with `async for`. Each call runs in a thread, in one generic place, so that no method is
-written twice.
+written twice. What comes back is what `MemoryGraph` gives: a conversation, a thought, a chat, a snapshot and a controller ask the
+database by methods that are not awaited, and hold up the loop. Give these a thread: `await asyncio.to_thread(history.append, message)`.
 
 ```python
 import asyncio

@@ -112,7 +112,7 @@ class Thought:
             NotFoundError: nothing is stored, or an address is that of no context in it.
             MemoryGraphError: the budget is invalid.
         """
-        limit = Budget.parse(budget) if isinstance(budget, str) else budget
+        limit = None if budget is None else Budget.of(budget)
         frame = self.frame()
         known = {inner.address for inner in frame.frames()}
         for address in (*folded, *unfolded):
@@ -169,7 +169,7 @@ class Thought:
         """
         if attempts < 1:
             raise MemoryGraphError(f"a model has at least one attempt, and not {attempts}")
-        limit = Budget.parse(budget) if isinstance(budget, str) else budget
+        limit = Budget.of(budget)
         settled = self._prepare()
         with find_model(model or self._model) as asked:
             field = grammar_field(asked, grammar)
