@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.forgetting import Forgotten
 from memorygraph.graph.loads import LoadReport
-from memorygraph.json_text import parse_json
 from memorygraph.languages import parse
 from memorygraph.llm.uris import ModelUri
 from memorygraph.mcp_server.answers import (
@@ -42,6 +41,7 @@ from memorygraph.mcp_server.tools import (
     advance,
     keep_fitting,
     provenance,
+    read_json_or_text,
     shorten_values,
     tool,
 )
@@ -55,20 +55,6 @@ if TYPE_CHECKING:
 
 MAX_PROGRAM = 1 << 20
 MAX_STEPS = 50
-
-
-def read_json_or_text(given: Any) -> Any:
-    """Read a text as the JSON that it is, or else as it stands; any other value is one already.
-
-    >>> read_json_or_text('{"a": 2}'), read_json_or_text("two words"), read_json_or_text([3])
-    ({'a': 2}, 'two words', [3])
-    """
-    if not isinstance(given, str):
-        return given
-    try:
-        return parse_json(given, strict=True)
-    except ValueError:
-        return given
 
 
 ContextScriptText = Annotated[
