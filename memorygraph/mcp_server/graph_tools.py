@@ -152,11 +152,14 @@ def neighbours(
 def show(
     graph: MemoryGraph,
     *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
     id: Annotated[str, Field(description="The id of a node or an edge")],  # noqa: A002 - the name clients use
 ) -> ToolAnswer:
     """One node or edge by its id, with all it holds."""
     element = graph.element(id)
-    return ToolAnswer.of({"kind": type(element).__name__.lower(), **element.as_dict()})
+    shown = keep_fitting("elements", [{"kind": type(element).__name__.lower(), **element.as_dict()}], max_tokens, dict)
+    [values] = shown.pop("elements")
+    return ToolAnswer.of({**values, **shown})
 
 
 @tool("history", "History", ChangesAnswer)
