@@ -378,6 +378,8 @@ class AsyncEntities:
         """The names of entities that begin with a text, in their order, and at most so many."""
     async def missing(self, names: Iterable[str]) -> list[str]:
         """Those of these names that no entity has, as a name or an alias."""
+    async def alike(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of these names that no entity has, the first ones, each with the entity that has it in another case."""
     async def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False
     ) -> EntityGraph:

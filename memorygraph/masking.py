@@ -30,6 +30,8 @@ _NAMED = (
 # A pattern of any case takes a Turkish `i` for an `i`, and folding a text does not: so none of its signs has one.
 _NAMED_SIGNS = "pass pwd secret token credent key"
 _ESCAPES = r"\\{0,15}"  # before a quote within quotes, as of a JSON text in a command: one, and more at each level
+# What ends a name before its value is said: a quote as of a JSON key, and a bracket as of `config["password"] = "…"`.
+_NAME_END = rf"{_ESCAPES}[\"']\]?"
 # It ends at the first such quote that is not escaped itself, or at the first where a backslash means nothing.
 _QUOTED = (
     r"(?P<quote>(?P<escaped>\\{1,15})?[\"'`])"
@@ -89,7 +91,7 @@ SECRET_KINDS = tuple(
         (
             "authorization header",
             "author",
-            rf"(?P<around>[\"'`])?\b(?:authorization|proxy-authorization)(?P<name>{_ESCAPES}[\"'])?\s*[:=]\s*(?P<value>{_ESCAPES}[\"'`])?"
+            rf"(?P<around>[\"'`])?\b(?:authorization|proxy-authorization)(?P<name>{_NAME_END})?\s*[:=]\s*(?P<value>{_ESCAPES}[\"'`])?"
             rf"(?:(?P<scheme>bearer|basic|token)\s+|[a-z][\w-]*[ \t]+|(?![a-z][\w-]*\s))"
             rf"(?P<secret>(?(value){_CREDENTIALS}|(?(name){_BARE_CREDENTIALS}|(?(around){_CREDENTIALS}|{_BARE_CREDENTIALS}))))",
             re.IGNORECASE,
@@ -104,7 +106,7 @@ SECRET_KINDS = tuple(
         (
             "quoted value of a name such as password, token or api_key",
             _NAMED_SIGNS,
-            rf"{_NAMED}\w{{0,64}}(?:{_ESCAPES}[\"'])?\s*(?:[:=]|=>|:=)\s*{_QUOTED}",
+            rf"{_NAMED}\w{{0,64}}(?:{_NAME_END})?\s*(?:[:=]|=>|:=)\s*{_QUOTED}",
             re.IGNORECASE,
         ),
         (
@@ -116,7 +118,7 @@ SECRET_KINDS = tuple(
         (
             "quoted value of a variable such as STRIPE_KEY=",
             "key pass",
-            rf"\b(?=[A-Z0-9_]*(?:KEY|PASS)(?![A-Z]))[A-Z0-9_]*(?:{_ESCAPES}[\"'])?\s*(?:[:=]|=>|:=)\s*(?!{_ESCAPES}[\"'`](?:\$[A-Z_({{]|[<{{])){_QUOTED}",
+            rf"\b(?=[A-Z0-9_]*(?:KEY|PASS)(?![A-Z]))[A-Z0-9_]*(?:{_NAME_END})?\s*(?:[:=]|=>|:=)\s*(?!{_ESCAPES}[\"'`](?:\$[A-Z_({{]|[<{{])){_QUOTED}",
             0,
         ),
         (
@@ -136,6 +138,19 @@ SECRET_KINDS = tuple(
             "--",
             rf"--(?:\w{{1,32}}-){{0,4}}(?!tokens\b){_NAMED}\w* {_QUOTED}",
             re.IGNORECASE,
+        ),
+        (
+            "content of an element such as password",
+            _NAMED_SIGNS,
+            rf"<(?P<element>[\w.:-]{{0,64}}?{_NAMED}[\w-]{{0,64}})>\s*(?P<secret>[^\s<$][^\r\n<]{{3,}}?)\s*</(?P=element)>",
+            re.IGNORECASE,
+        ),
+        (
+            "password after the user of curl",
+            "curl",
+            r"\bcurl\b[^\r\n|;&]{0,400}?\s(?:-[a-zA-Z]{0,8}[uU] ?|--(?:proxy-)?user[ =])"
+            r"[\"']?[^\s:\"'$]{1,128}:(?P<secret>[^\s\"'$][^\s\"']{3,})",
+            0,
         ),
     )
 )
@@ -166,10 +181,10 @@ def _mask(match: re.Match[str], name: str) -> str:
 
 
 def mask_values(value: Any) -> Any:
-    """Return a copy of a JSON value whose texts are masked; a text under a name such as `password` as a whole.
+    """Return a copy of a JSON value whose texts are masked; those under a name such as `password` as a whole.
 
-    >>> mask_values({"password": "x", "say": ["hi"]})
-    {'password': '[masked: password]', 'say': ['hi']}
+    >>> mask_values({"password": "x", "api_keys": ["y"], "say": ["hi"]})
+    {'password': '[masked: password]', 'api_keys': ['[masked: api_keys]'], 'say': ['hi']}
     """
     if isinstance(value, str):
         return mask_secrets(value)
@@ -177,15 +192,18 @@ def mask_values(value: Any) -> Any:
         return [mask_values(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
-        key: f"[masked: {key}]" if isinstance(item, str) and item and names_secret(key) else mask_values(item)
-        for key, item in value.items()
-    }
+    return {key: _mask_named(key, item) if names_secret(key) else mask_values(item) for key, item in value.items()}
 
 
-_NO_SECRETS = r"[\w-]*(?:token(?:s|i[sz]e|_?count)|secretar)"  # counts, the parts of words, and a person
+def _mask_named(name: str, value: Any) -> Any:
+    if isinstance(value, list):
+        return [_mask_named(name, item) for item in value]
+    return f"[masked: {name}]" if isinstance(value, str) and value else mask_values(value)
+
+
+_NO_SECRETS = r"[\w.-]*(?:token(?:s|i[sz]e|_?count)|secretar)"  # counts, the parts of words, and a person
 _SECRET_NAME = re.compile(
-    rf"(?!{_NO_SECRETS})(?=[\w-]*{_NAMED})[\w-]*|[\w-]*(?:authorization|cookies?)|(?-i:[A-Z0-9_]+_(?:KEY|PASS))",
+    rf"(?!{_NO_SECRETS})(?=[\w.-]*{_NAMED})[\w.-]*|[\w.-]*(?:authorization|cookies?)|(?-i:[A-Z0-9_]+_(?:KEY|PASS))",
     re.IGNORECASE,
 )
 

@@ -54,6 +54,8 @@ SECRETS = {
     "value of a name such as password: with letters and digits": ["hunter2secret"],
     "option of a command such as --password": ["hunter-two"],
     "quoted option of a command such as --password": ["correct horse"],
+    "content of an element such as password": ["correct horse", "hunter2"],
+    "password after the user of curl": ["correct-horse", "p:ss#1"],
 }
 AROUND = {
     "Slack webhook": "https://hooks.slack.com/services/{}",
@@ -68,6 +70,8 @@ AROUND = {
     "value of a name such as password: with letters and digits": "password: {}",
     "option of a command such as --password": "mysql --password={} main",
     "quoted option of a command such as --password": 'pg_dump --db-password "{}" main',
+    "content of an element such as password": "<server><ns:password>{}</ns:password></server>",
+    "password after the user of curl": "curl -su 'ada:{}' https://x.example",
 }
 
 
@@ -108,6 +112,10 @@ def test_each_kind_has_an_example_here_and_a_line_in_the_reference() -> None:
         "curl -H \"Authorization: Bearer $TOKEN\" and -H 'Authorization: <your key>'",
         '{"Authorization": f"Bearer {key}"} or {"Authorization": "Bearer " + key}',
         'authorization: str | None = None; authorization = request.headers["Authorization"]',
+        'if config["password"] == "plain words" or row["token"] in found: pass',
+        "<password>${env.PASSWORD}</password> <tokens>one two three</tokens2>",
+        "curl -u ada https://x.example:8080 | grep -u a:bcdef; curl -u ada:$PASSWORD https://x.example",
+        "curl --user-agent=atlas:2.0.1 https://x.example",
         'KEYBOARD="german" and STRIPE_KEY="$(cat key)" and FLOWER_KEY="id"',
     ],
 )
@@ -181,6 +189,24 @@ def test_a_secret_between_escaped_quotes_is_masked(text: str, secret: str) -> No
     assert mask_secrets(text).startswith(text[: text.index(secret)] + "[masked: ")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "os.environ['API_KEY'] = '{}'",
+        'app.config["SECRET_KEY"] = "{}"',
+        'process.env["NPM_TOKEN"]="{}";',
+        r"python -c \"d[\'password\'] = \'{}\'\"",
+        "os.environ['DB_PASS'] = '{}'",
+        'headers["Authorization"] = "Bot {}"',
+    ],
+)
+def test_a_secret_that_is_set_by_a_subscript_is_masked(text: str) -> None:
+    before, after = text.split("{}")
+    masked = mask_secrets(before + "plain-words" + after)
+    assert masked.startswith(before + "[masked: ")
+    assert masked.endswith("]" + after)
+
+
 # Where the time grows with the square of the length, each takes from 39 s to minutes; otherwise a second.
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize(
@@ -190,6 +216,7 @@ def test_a_secret_between_escaped_quotes_is_masked(text: str, secret: str) -> No
             *("ab.", "a-", "token", "TOKEN", "token=", "token=\\", "token='\\", 'token=\\"\\\\', "cookie:", "sk-"),
             *("eyJ" + LONG[:8] + "-", "API_KEY", "--a-", "KEY='\\", 'A_KEY=\\"\\\\', "a://b:", "@", "a://b:@"),
             *("authorization:", "authorization:a", "'authorization:'", "authorization:a\t", "authorization:'a\t"),
+            *("curl ", "curl -u a:", "curl -u", "<password>", "<a.password", "<password>a ", "password']"),
         ],
         3,
     ),
@@ -263,10 +290,13 @@ def test_a_text_under_the_name_of_a_secret_is_masked_at_any_depth() -> None:
     [
         *("clientSecret", "accessToken", "refreshToken", "secretAccessKey", "SECRET_KEY", "x-api-key", "password1"),
         *("STRIPE_KEY", "DB_PASS", "token_value", "Set-Cookie", "cookies", "Proxy-Authorization", "credentials"),
+        *("db.password", "spring.datasource.password", "secrets"),
     ],
 )
 def test_a_name_of_a_secret_is_one_in_every_spelling(name: str) -> None:
-    assert mask_values({name: "plain words"}) == {name: f"[masked: {name}]"}
+    masked = f"[masked: {name}]"
+    assert mask_values({name: "plain words"}) == {name: masked}
+    assert mask_values({name: ["plain words", ["more"], 5]}) == {name: [masked, [masked], 5]}
 
 
 @pytest.mark.parametrize(
@@ -275,6 +305,7 @@ def test_a_name_of_a_secret_is_one_in_every_spelling(name: str) -> None:
         "max_tokens",
         "maxTokens",
         "tokens_used",
+        "usage.tokens",
         "token_count",
         "tokenizer",
         "secretary",

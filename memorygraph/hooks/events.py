@@ -45,8 +45,10 @@ class HookInput:
         """Read the JSON that the agent gives.
 
         Raises:
-            MemoryGraphError: it is not such JSON, or there is no such event.
+            MemoryGraphError: it is not such JSON, there is no such event, or the session's id is too long.
         """
+        from memorygraph.messages.neo4j_storage import check_conversation_name
+
         name = next((known for known in EVENTS if known.lower() == event.replace("-", "").lower()), None)
         if name is None:
             raise MemoryGraphError(f"there is no event `{event}`; there are: {', '.join(EVENTS)}")
@@ -58,7 +60,11 @@ class HookInput:
             raise MemoryGraphError("the input has no session_id: it is the JSON that an agent gives to its hooks")
         agent = text_under(given, "agent_id") if name == "SubagentStop" else None
         path = text_under(given, "agent_transcript_path" if name == "SubagentStop" else "transcript_path")
-        return cls(name, given["session_id"], path, text_under(given, "prompt") or "", agent)
+        read = cls(name, given["session_id"], path, text_under(given, "prompt") or "", agent)
+        check_conversation_name(
+            read.conversation
+        )  # its transcript would wait for good, and each later hook would say so
+        return read
 
     @property
     def is_prompt(self) -> bool:

@@ -88,7 +88,7 @@ class NeighboursAnswer(ShortenedAnswer):
     neighbours: list[ShownNeighbour]
 
 
-class ElementAnswer(BaseModel):
+class ElementAnswer(ShortenedAnswer):
     """A node with its name and its data, or an edge with its ends, its verb and its weight."""
 
     kind: Literal["node", "edge"]

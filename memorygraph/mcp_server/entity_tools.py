@@ -14,6 +14,7 @@ from memorygraph.mcp_server.tools import DEFAULT_TOKENS, AnswerTokens, ToolAnswe
 from memorygraph.mcp_server.wording import (
     NOTHING_DELETED,
     explain_aliases,
+    explain_alike,
     explain_deletion,
     explain_entities,
     explain_missing,
@@ -32,7 +33,7 @@ from memorygraph.memory.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from memorygraph.client import MemoryGraph
 
@@ -169,38 +170,45 @@ def delete_entities(graph: MemoryGraph, *, entity_names: DeletedNames) -> ToolAn
     aliases, missing = graph.entities.aliases(entity_names), graph.entities.missing(entity_names)
     deleted = graph.entities.attributed_to(provenance()).delete(entity_names)
     said = explain_missing(missing) if deleted["nodes_deleted"] else NOTHING_DELETED
-    return answer_deletion("Entities deleted successfully", said, aliases)
+    return answer_deletion(graph, "Entities deleted successfully", said, missing, aliases)
 
 
 @tool("memory", "Delete Observations", DoneAnswer, writes=True, destructive=True)
 def delete_observations(graph: MemoryGraph, *, deletions: list[ObservationDeletion]) -> ToolAnswer:
     """Delete specific observations from entities in the knowledge graph."""
-    aliases = graph.entities.aliases([each.entity_name for each in deletions])
+    names = [each.entity_name for each in deletions]
+    aliases = graph.entities.aliases(names)
     deleted = graph.entities.attributed_to(provenance()).delete_observations(deletions)
     wanted = {
         (aliases.get(each.entity_name, each.entity_name), text) for each in deletions for text in each.observations
     }
-    return answer_deletion(
-        "Observations deleted successfully", explain_deletion(deleted["found"], len(wanted)), aliases
-    )
+    said = explain_deletion(deleted["found"], len(wanted))
+    return answer_deletion(graph, "Observations deleted successfully", said, names, aliases)
 
 
 @tool("memory", "Delete Relations", DoneAnswer, writes=True, destructive=True)
 def delete_relations(graph: MemoryGraph, *, relations: DeletedRelations) -> ToolAnswer:
     """Delete multiple relations from the knowledge graph."""
-    aliases = graph.entities.aliases([name for each in relations for name in (each.source, each.target)])
+    names = [name for each in relations for name in (each.source, each.target)]
+    aliases = graph.entities.aliases(names)
     deleted = graph.entities.attributed_to(provenance()).delete_relations(relations)
     wanted = {
         (aliases.get(each.source, each.source), each.relation_type, aliases.get(each.target, each.target))
         for each in relations
     }
     said = explain_deletion(deleted["found"], len(wanted))
-    return answer_deletion("Relations deleted successfully", said, aliases)
+    return answer_deletion(graph, "Relations deleted successfully", said, names, aliases)
 
 
-def answer_deletion(message: str, missing: str, aliases: Mapping[str, str]) -> ToolAnswer:
-    """Answer in the words of the reference server, and say beside them what was not there and what was an alias."""
-    return ToolAnswer.of_done(message, " ".join(filter(None, [missing, explain_aliases(aliases)])))
+def answer_deletion(
+    graph: MemoryGraph, message: str, missing: str, names: Sequence[str], aliases: Mapping[str, str]
+) -> ToolAnswer:
+    """Answer in the words of the reference server, and say beside them what was not there and what was an alias.
+
+    Where something was missing, one of the `names` may be that of an entity in another case.
+    """
+    meant = explain_alike(graph.entities.alike(names)) if missing else ""
+    return ToolAnswer.of_done(message, " ".join(filter(None, [missing, meant, explain_aliases(aliases)])))
 
 
 @tool("memory", "Read Graph", GraphAnswer, base=PageArguments)

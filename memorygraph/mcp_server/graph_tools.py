@@ -14,7 +14,6 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.forgetting import Forgotten
 from memorygraph.graph.loads import LoadReport
-from memorygraph.json_text import parse_json
 from memorygraph.languages import parse
 from memorygraph.llm.uris import ModelUri
 from memorygraph.mcp_server.answers import (
@@ -42,6 +41,7 @@ from memorygraph.mcp_server.tools import (
     advance,
     keep_fitting,
     provenance,
+    read_json_or_text,
     shorten_values,
     tool,
 )
@@ -55,20 +55,6 @@ if TYPE_CHECKING:
 
 MAX_PROGRAM = 1 << 20
 MAX_STEPS = 50
-
-
-def read_json_or_text(given: Any) -> Any:
-    """Read a text as the JSON that it is, or else as it stands; any other value is one already.
-
-    >>> read_json_or_text('{"a": 2}'), read_json_or_text("two words"), read_json_or_text([3])
-    ({'a': 2}, 'two words', [3])
-    """
-    if not isinstance(given, str):
-        return given
-    try:
-        return parse_json(given, strict=True)
-    except ValueError:
-        return given
 
 
 ContextScriptText = Annotated[
@@ -166,11 +152,14 @@ def neighbours(
 def show(
     graph: MemoryGraph,
     *,
+    max_tokens: AnswerTokens = DEFAULT_TOKENS,
     id: Annotated[str, Field(description="The id of a node or an edge")],  # noqa: A002 - the name clients use
 ) -> ToolAnswer:
     """One node or edge by its id, with all it holds."""
     element = graph.element(id)
-    return ToolAnswer.of({"kind": type(element).__name__.lower(), **element.as_dict()})
+    shown = keep_fitting("elements", [{"kind": type(element).__name__.lower(), **element.as_dict()}], max_tokens, dict)
+    [values] = shown.pop("elements")
+    return ToolAnswer.of({**values, **shown})
 
 
 @tool("history", "History", ChangesAnswer)

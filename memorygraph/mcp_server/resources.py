@@ -14,7 +14,7 @@ from mcp.types import Completion, GetPromptResult, Prompt, PromptArgument, Promp
 from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.mcp_server.graph_tools import show_conversation
 from memorygraph.mcp_server.sdk import make
-from memorygraph.mcp_server.tools import DEFAULT_TOKENS
+from memorygraph.mcp_server.tools import DEFAULT_TOKENS, shorten_item, shorten_values
 from memorygraph.memory.pages import as_json
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ RESOURCES = (
         "memory://node/{id}",
         "Node",
         "A node by its id",
-        lambda graph, parts: as_json(graph.node(parts["id"]).as_dict()),
+        lambda graph, parts: as_json(shorten_item(graph.node(parts["id"]).as_dict(), DEFAULT_TOKENS, shorten_values)),
         complete=lambda graph, text: graph.ids(text, MAX_COMPLETIONS + 1),
     ),
     GraphResource(

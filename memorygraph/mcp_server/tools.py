@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_origin, get_type_hints
 
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from mcp.types import Tool as Described
@@ -24,7 +24,7 @@ from memorygraph.context.tokens import count_tokens
 from memorygraph.errors import MemoryGraphError, ModelError
 from memorygraph.graph.bad_elements import hear_bad_elements
 from memorygraph.graph.loads import Provenance
-from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper
+from memorygraph.json_text import MAX_JSON_DEPTH, nests_deeper, parse_json
 from memorygraph.languages.engine.findings import shorten, suggestion
 from memorygraph.mcp_server.schemas import schema_of_answer, schema_of_arguments
 from memorygraph.mcp_server.sdk import make
@@ -51,21 +51,42 @@ logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 
 
+def read_json_or_text(given: Any) -> Any:
+    """Read a text as the JSON that it is, or else as it stands; any other value is one already.
+
+    >>> read_json_or_text('{"a": 2}'), read_json_or_text("two words"), read_json_or_text([3])
+    ({'a': 2}, 'two words', [3])
+    """
+    if not isinstance(given, str):
+        return given
+    try:
+        return parse_json(given, strict=True)
+    except ValueError:
+        return given
+
+
 class ToolArguments(BaseModel):
     """The arguments of a tool; those that it does not know are passed over, and so is a null.
 
-    Models that call a tool by its strict schema send all of its arguments, and null for those that they leave out.
+    Models that call a tool by its strict schema send all of its arguments, and null for those that they leave out. Some
+    write a list as the JSON text of it.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
 
     @model_validator(mode="before")
     @classmethod
-    def leave_out_null(cls, given: Any) -> Any:
-        """Take a null as an argument that is not given."""
+    def read_as_meant(cls, given: Any) -> Any:
+        """Take a null as an argument that is not given, and the JSON text of a list as the list."""
         if not isinstance(given, dict):
             return given
-        return {name: value for name, value in given.items() if value is not None}
+        fields = [(name, each) for name, each in cls.model_fields.items() if get_origin(each.annotation) is list]
+        lists = {name for key, each in fields for name in (key, each.alias)}
+        return {
+            name: read_json_or_text(value) if name in lists else value
+            for name, value in given.items()
+            if value is not None
+        }
 
 
 class KnownArguments(ToolArguments):

@@ -118,6 +118,15 @@ def explain_missing(names: Sequence[str]) -> str:
     return f"{listed} {'was' if len(names) == 1 else 'were'} not there." if names else ""
 
 
+def explain_alike(alike: Mapping[str, str]) -> str:
+    """Say which entities have names that were not there in another case.
+
+    >>> explain_alike({"bob": "Bob"})
+    'Did you mean "Bob" by "bob"?'
+    """
+    return " ".join(f'Did you mean "{name}" by "{given}"?' for given, name in alike.items())
+
+
 def explain_aliases(aliases: Mapping[str, str]) -> str:
     """Say which entities were meant by aliases."""
     return " ".join(f'"{alias}" is an alias of "{name}".' for alias, name in aliases.items())

@@ -16,7 +16,7 @@ from memorygraph.errors import MemoryGraphError, NotFoundError
 from memorygraph.graph.connection import Abandon
 from memorygraph.graph.loads import Provenance
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.graph.search import coarse_key, fold_name
+from memorygraph.graph.search import coarse_key, fold_name, spellings_row
 from memorygraph.limits import require_one
 from memorygraph.memory.pages import EntityGraph, PageRequest
 from memorygraph.memory.values import (
@@ -429,6 +429,15 @@ class Entities:
     def missing(self, names: Iterable[str]) -> list[str]:
         """Those of these names that no entity has, as a name or an alias."""
         return [row["name"] for row in self.namespace.read("entities/missing-names", names=read_names(names))]
+
+    def alike(self, names: Iterable[str]) -> dict[str, str]:
+        """Those of these names that no entity has, the first ones, each with the entity that has it in another case."""
+        rows = [spellings_row(name, self.namespace.name) for name in self.missing(names)[:MAX_MISSING]]
+        found: dict[str, str] = {}
+        for row in self.namespace.read("merges/nodes-called", rows=rows) if rows else ():
+            if fold_name(called := str(row["name"])) == fold_name(row["wanted"]):
+                found.setdefault(row["wanted"], called)
+        return found
 
     def read_graph(
         self, *, max_tokens: int | None = None, cursor: str | None = None, names_only: bool = False

@@ -115,6 +115,7 @@ class CallWatch:
         self._answer: Any = None
         self._pieces: list[Any] = []
         self._streams = False
+        self._closed = False
         self._at = datetime.now(UTC).isoformat()
         self._started = time.perf_counter()
         self._last_piece: float | None = None
@@ -162,24 +163,21 @@ class CallWatch:
         http = getattr(answer, "http_response", None)
         if http is None:
             self.record(lambda: plain_json(answer if self._answer is None else self._answer), complete=True)
+        # A raw response: its body is read either by now, or later by the caller.
+        elif not getattr(http, "is_closed", True):
+            watch_closing(http, self)
         elif not self._request.get("stream"):
-            # A raw response: its body is read either by now, or later by the caller.
-            if getattr(http, "is_closed", True):
-                self.record(lambda: plain_json(parse_json(http.content)), complete=True)
-            else:
-                watch_closing(http, self)
+            self.record(lambda: plain_json(parse_json(http.content)), complete=True)
 
     def finish_response(self, response: Any) -> None:
         """Record what a closed HTTP response brought: a stream, or an answer that the caller read by itself."""
         if self._streams:
             self.finish_stream()
             return
-        try:
-            was_read = response.content is not None
-        except Exception:  # noqa: BLE001 - the caller took its bytes; each HTTP library has an error of its own for it
-            return
-        if was_read:
-            self.record(lambda: plain_json(parse_json(response.content)), complete=True)
+        content = find_content(response)
+        if content is not None or self._closed:  # reading a response closes it before its content is there
+            self.record(lambda: plain_json(parse_content(content)), complete=True)
+        self._closed = True
 
     def finish_stream(self) -> None:
         """Record a stream as far as it came."""
@@ -219,6 +217,27 @@ class CallWatch:
         for secret in found:
             if isinstance(secret, str):
                 yield from (word for word in secret.split() if len(word) >= MIN_SECRET_CHARACTERS)
+
+
+def find_content(response: Any) -> Any:
+    """The body of a closed HTTP response; None where the caller took its bytes, or is about to have it."""
+    try:
+        return response.content
+    except Exception:  # noqa: BLE001 - each HTTP library has an error of its own for it
+        return None
+
+
+def parse_content(content: Any) -> Any:
+    """Parse the body of an answer.
+
+    Raises:
+        ValueError: it is not JSON, or not there.
+    """
+    if content is None:
+        raise ValueError(
+            "its answer was read as bytes, or not at all: what `parse()` of the response reads is recorded"
+        )
+    return parse_json(content)
 
 
 OPEN_WATCHES: WeakSet[CallWatch] = WeakSet()

@@ -219,6 +219,12 @@ def test_a_transcript_that_cannot_be_kept_keeps_no_other_waiting(memory: MemoryG
     assert sorted(ref.conversation for ref in pending.waiting()) == [ref.conversation for ref in bad]
 
 
+def test_a_session_whose_name_no_conversation_can_have_does_not_wait(memory: MemoryGraph, home: Path) -> None:
+    assert "at most 1,500 characters" in hook("Stop", given("Stop", home, session_id="s" * 3000)).stderr
+    assert PendingTranscripts(memory.namespace).waiting() == []
+    assert hook("Stop", given("Stop", home)).stderr == ""
+
+
 @pytest.mark.usefixtures("home")
 def test_a_transcript_that_is_noted_anew_while_it_is_kept_goes_on_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     ended = TranscriptRef("session.jsonl", "talk")

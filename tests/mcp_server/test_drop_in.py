@@ -179,6 +179,18 @@ A_LIKES_B, B_LIKES_A = ({"from": ends[0], "to": ends[1], "relationType": "likes"
         ("delete_entities", {"entityNames": ["A"]}, []),
         ("delete_entities", {"entityNames": ["A", "nobody", "none"]}, ['"nobody", "none" were not there.']),
         ("delete_entities", {"entityNames": ["nobody"]}, ["Nothing of it was there: nothing was deleted."]),
+        ("delete_entities", {"entityNames": ["a ", "B"]}, ['"a " was not there. Did you mean "A" by "a "?']),
+        ("delete_entities", {"entityNames": ["a", "A"]}, ['"a" was not there.']),
+        (
+            "delete_observations",
+            {"deletions": [{"entityName": "a", "observations": ["x"]}]},
+            ['Nothing of it was there: nothing was deleted. Did you mean "A" by "a"?'],
+        ),
+        (
+            "delete_relations",
+            {"relations": [{"from": "a", "to": "b", "relationType": "likes"}]},
+            ['Nothing of it was there: nothing was deleted. Did you mean "A" by "a"? Did you mean "B" by "b"?'],
+        ),
     ],
     ids=lambda value: str(value)[:60],
 )

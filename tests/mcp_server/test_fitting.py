@@ -8,7 +8,7 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.context.tokens import count_tokens
-from memorygraph.mcp_server.graph_tools import find_duplicates, list_conversations, show_conversation
+from memorygraph.mcp_server.graph_tools import find_duplicates, list_conversations, show, show_conversation
 from memorygraph.mcp_server.resources import find_resource
 from memorygraph.mcp_server.tools import DEFAULT_TOKENS, keep_fitting
 from memorygraph.memory.pages import as_json
@@ -46,6 +46,20 @@ def test_entities_that_are_left_out_of_duplicates_count_as_others(graph: MemoryG
     [found] = shown["duplicates"]
     assert len(found["entities"]) + found["others"] == 3
     assert found["others"] > 0
+
+
+def test_a_node_that_is_shown_is_shortened_and_told_so(graph: MemoryGraph) -> None:
+    graph.load(f'Node(node_id="a", name="A", data="{LONG}");')
+    shown: Any = show.run(graph, id="a", max_tokens=500).values
+    assert (shown["kind"], shown["id"], shown["name"]) == ("node", "a", "A")
+    assert shown["data"].startswith("one two three one")
+    assert shown["leftOut"]["tokens"] > 1000
+    assert count_tokens(as_json(shown)) <= 500
+    whole = show.run(graph, id="a", max_tokens=10_000_000).values
+    assert whole == {"kind": "node", "id": "a", "name": "A", "data": LONG}
+    found = find_resource("memory://node/a")
+    assert found is not None
+    assert count_tokens(found[0].read(graph, found[1])) <= DEFAULT_TOKENS
 
 
 def test_the_last_message_is_shown_however_long_it_is(graph: MemoryGraph) -> None:

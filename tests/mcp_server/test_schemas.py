@@ -98,6 +98,23 @@ async def test_a_null_is_an_argument_that_is_left_out(client: mcp.Client) -> Non
     assert refused.is_error
 
 
+async def test_a_list_that_is_sent_as_its_json_text_is_that_list(client: mcp.Client) -> None:
+    """Some models do so, and servers that are made with the SDK's FastMCP take it."""
+    ada = {"name": "Ada", "entityType": "person", "observations": ["[1]", "likes tea"]}
+    made = await call(client, "create_entities", entities=json.dumps([ada]))
+    assert made == {"entities": [ada]}
+    assert (await call(client, "open_nodes", names='["Ada"]'))["entities"] == [ada]
+    deletions = [{"entityName": "Ada", "observations": ["[1]"]}]
+    await call(client, "delete_observations", deletions=json.dumps(deletions))
+    assert (await call(client, "search_nodes", query='["Ada"]'))["entities"][0]["observations"] == ["likes tea"]
+    await call(client, "delete_entities", entityNames='["Ada"]')
+    assert (await call(client, "read_graph"))["entities"] == []
+    for given in ("Ada", '{"name": "Ada"}', '["Ada"'):
+        refused = await client.call_tool("open_nodes", {"names": given})
+        assert refused.is_error
+        assert text_of(refused) == "the arguments do not fit: names: Input should be a valid list"
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [

@@ -25,7 +25,7 @@ from memorygraph.messages import record as record_module
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import Recorded, record, watch_closing
-from memorygraph.messages.recorder import Recorder
+from memorygraph.messages.recorder import Recorder, RecordWarning
 from memorygraph.messages.training import TrainingData, training_data
 from memorygraph.scripted.replies import CutStream, Failure, Replies, Reply, Request, ScriptedAnswer
 from memorygraph.scripted.scripted_model import ScriptedModel
@@ -421,6 +421,17 @@ def test_an_answer_that_is_read_as_it_comes_is_recorded(world: World) -> None:
     assert [attachment.metadata["api"] for attachment in world.graph().attachments()] == ["chat", "chat", "responses"]
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_warning_says_that_an_answer_that_is_read_as_bytes_is_not_recorded(world: World, streamed: bool) -> None:
+    with script("Hello") as model, world.client(model) as client:
+        raw = client.chat.completions.with_streaming_response
+        response = raw.create(model="m", messages=HI, stream=streamed)
+        with pytest.warns(RecordWarning, match="read as bytes") as warned, response as opened:
+            assert "Hel" in "".join(opened.iter_lines())
+        assert len(warned) == 1
+    assert world.versions() == [[]]
+
+
 def test_an_answer_behind_what_only_the_endpoint_knows_is_not_on_policy(world: World) -> None:
     with script(["one", "two", "three"]) as model, world.client(model) as client:
         unknown = client.responses.create(model="m", input="1", previous_response_id="resp_other")
@@ -456,7 +467,7 @@ import openai
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.messages.record import record
-from memorygraph.messages.recorder import Recorder
+from memorygraph.messages.recorder import Recorder, RecordWarning
 
 given = json.load(sys.stdin)
 connection = Connection(given["uri"], given["auth"] and tuple(given["auth"]))

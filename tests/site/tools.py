@@ -85,8 +85,8 @@ INTRODUCTION = """\
 
 What `memorygraph serve` offers to MCP clients. The definitions of tools cost a model tokens at each request, so that a server
 offers the group `memory` unless it is told more: `serve --tools memory,graph,history`, or `--tools all`. Every schema of
-arguments is strict by OpenAI's rules; a null is an argument that is left out. Each exchange below is a real one, in this
-order; times and random ids stand for what differs each time.
+arguments is strict by OpenAI's rules; a null is an argument that is left out, and a list may be sent as its JSON text, as some
+models do. Each exchange below is a real one, in this order; times and random ids stand for what differs each time.
 """
 
 
