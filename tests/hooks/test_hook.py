@@ -220,7 +220,8 @@ def test_a_transcript_that_cannot_be_kept_keeps_no_other_waiting(memory: MemoryG
 
 
 def test_a_session_whose_name_no_conversation_can_have_does_not_wait(memory: MemoryGraph, home: Path) -> None:
-    assert "at most 1,500 characters" in hook("Stop", given("Stop", home, session_id="s" * 3000)).stderr
+    refused = hook("Stop", given("Stop", home, session_id="s" * 3000))
+    assert "the id of a session has at most 1,000 characters, and this has 3,000" in refused.stderr
     assert PendingTranscripts(memory.namespace).waiting() == []
     assert hook("Stop", given("Stop", home)).stderr == ""
 
