@@ -975,7 +975,8 @@ RETURN count(entry) AS entries;
 
 // name: delete-listed
 // Delete some of what is on the list, but messages. What others have changed of a node since the list was begun comes on it
-// with its former states, in the transaction that deletes the node. Parameters: namespace, forgetting, limit.
+// with its former states, in the transaction that deletes the node. The `others` are entities that stay, into which one was
+// merged that goes. Parameters: namespace, forgetting, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)
 WHERE NOT going:Message AND NOT going:Version
 WITH forgetting, going LIMIT $limit
@@ -1002,14 +1003,15 @@ CALL (forgetting, going) {
 }
 WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,
      [(going)<-[alias:ALIAS_OF]-() | alias.merged] AS merged,
+     [(going)-[:ALIAS_OF]->(entity) WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(entity) } | elementId(entity)] AS others,
      CASE WHEN going:Run THEN going.id END AS run,
      CASE WHEN any(label IN labels(going) WHERE label IN ['Program', 'Graph']) THEN going.file END AS file
 DETACH DELETE going
 WITH forgetting, collect(labels) AS labels,
      reduce(all = collect(DISTINCT since) + collect(DISTINCT until), each IN collect(merged) | all + each) AS revisions,
-     collect(run) AS runs, collect(file) AS files
+     reduce(all = [], each IN collect(others) | all + each) AS others, collect(run) AS runs, collect(file) AS files
 SET forgetting.runs = forgetting.runs + runs
-RETURN labels, revisions, files;
+RETURN labels, revisions, others, files;
 
 // name: finish
 // The list is done: what is left of it is a load without content. Parameters: namespace, forgetting, load, record.

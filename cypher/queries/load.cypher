@@ -229,7 +229,8 @@ ORDER BY statements DESC;
 // Those of the same file go, also of what it was before it was edited: this load writes over what they say is stored.
 // Parameters: namespace, program, formers, file (or null), statements.
 OPTIONAL MATCH (former:Checkpoint {namespace: $namespace})
-WHERE (former.program IN $formers OR former.file = $file) AND former.program <> $program
+USING INDEX SEEK former:Checkpoint(namespace, program)
+WHERE former.program IS NOT NULL AND (former.program IN $formers OR former.file = $file) AND former.program <> $program
 DELETE former
 WITH count(*) AS former
 MERGE (checkpoint:Checkpoint {namespace: $namespace, program: $program})
@@ -245,5 +246,6 @@ DELETE checkpoint;
 // name: forget-checkpoints
 // A batched load is complete, and nothing of its file has to go on. Parameters: namespace, programs, file (or null).
 MATCH (checkpoint:Checkpoint {namespace: $namespace})
-WHERE checkpoint.program IN $programs OR checkpoint.file = $file
+USING INDEX SEEK checkpoint:Checkpoint(namespace, program)
+WHERE checkpoint.program IS NOT NULL AND (checkpoint.program IN $programs OR checkpoint.file = $file)
 DELETE checkpoint;

@@ -479,6 +479,7 @@ def sweep(state: ForgettingState) -> bool:
         return False
     for labels in row["labels"]:
         state.went[next((name for label, name in _COUNTED_AS.items() if label in labels), "other parts")] += 1
+    state.stayed["entities that it was merged into"] += len(set(row["others"]))
     state.transaction.run("forget/mark-loads", revisions=revisions_of(row))
     if row["files"]:
         state.transaction.run("forget/clear-files", files=row["files"])

@@ -196,9 +196,8 @@ def store_plan(
     ids = {name: entity_ids(name) for name in names}
     about = {"statements": statements, "file": file}
     spelled = list(dict.fromkeys(spelled))
-    many = (
-        spelled if len(spelled) > MAX_PLANNED_ROWS else []
-    )  # found by one walk over all names, and not each by itself
+    # Many are found by one walk over all names, and not each by itself.
+    many = spelled if len(spelled) > MAX_PLANNED_ROWS else []
 
     def run(salts: Mapping[int, int]) -> Result:
         def work(transaction: NamespaceTransaction, opened: EntityWrite, load: str) -> Result:

@@ -346,9 +346,11 @@ def test_who_was_merged_and_is_forgotten_leaves_its_name_nowhere_and_the_other_i
             "MATCH (f:Former {namespace: $namespace, name: 'Quillon'}) SET f.expires_at = datetime.realtime()",
             write=True,
         )
-        graph.purge_expired()
+        forgotten = graph.purge_expired()
     else:
-        graph.forget("Quillon")
+        assert graph.forget("Quillon", dry_run=True).stayed == {"entities that it was merged into": 1}
+        forgotten = graph.forget("Quillon")
+    assert forgotten.stayed == {"entities that it was merged into": 1}
     assert contents_with(graph, "Quillon") == []
     assert (graph.aliases("Marisol"), graph.node("Quill").name) == (["Quill"], "Marisol")
     assert graph.broken_invariants() == []
