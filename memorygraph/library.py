@@ -79,10 +79,14 @@ class Library(Mapping[str, NamedQuery]):
     def __len__(self) -> int:
         return len(self._queries)
 
-    def migrations(self) -> list[tuple[str, list[Query]]]:
-        """The schema: each file's name and its statements, in the order to apply them."""
+    @cached_property
+    def _migrations(self) -> list[tuple[str, list[Query]]]:
         files = sorted((self._folder / "schema").glob("*.cypher"))
         return [(file.stem, [Query(text) for text in _statements(file.read_text("utf-8"))]) for file in files]
+
+    def migrations(self) -> list[tuple[str, list[Query]]]:
+        """The schema: each file's name and its statements, in the order to apply them."""
+        return list(self._migrations)
 
 
 def read_blocks(file: Path) -> Iterator[NamedQuery]:

@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 
 from memorygraph.drafts import clear_drafts, lock_draft
 from memorygraph.errors import MemoryGraphError, NotFoundError
+from memorygraph.graph.schema import find_unknown
 from memorygraph.home import flush_folder
 from memorygraph.library import CYPHER
 from memorygraph.server.admin_tool import PIECE_BYTES
@@ -72,7 +73,7 @@ class Manifest:
                 f"it was made with Neo4j {self.neo4j}, and this memorygraph has Neo4j {here}: restore it with "
                 f"memorygraph {self.memorygraph}, `memorygraph export` what you need there, and `load` that here"
             )
-        if unknown := sorted(set(self.schema) - {name for name, _ in CYPHER.migrations()}):
+        if unknown := find_unknown(self.schema):
             return (
                 f"it was made with memorygraph {self.memorygraph}, whose graph has migrations unknown here "
                 f"({', '.join(unknown)}): bring memorygraph up to date first"
