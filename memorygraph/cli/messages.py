@@ -133,7 +133,8 @@ def index_messages_command(graph: MemoryGraph) -> None:
     "--prices",
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
-    help="Prices of a million tokens, as TOML or JSON: [gpt-5-mini] input = 0.25, output = 2.0, cached_input = 0.025.",
+    help="Prices of a million tokens, as JSON or TOML, with a line for each model: "
+    '"gpt-5-mini" = {input = 0.25, output = 2.0, cached_input = 0.025}',
 )
 @report_from_graph
 def cost_messages_command(graph: MemoryGraph, *, prices: str | None) -> None:

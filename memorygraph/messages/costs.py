@@ -68,7 +68,10 @@ def check_prices(given: Any, place: str) -> Prices:
     >>> check_prices({"m": {"input": 0.25, "output": 2}}, "prices")
     {'m': {'input': 0.25, 'output': 2}}
     """
-    advice = 'give each model the price of a million tokens, such as {"gpt-5-mini": {"input": 0.25, "output": 2.0}}'
+    advice = (
+        'give each model the price of a million tokens, such as {"gpt-5-mini": {"input": 0.25, "output": 2.0}}; '
+        'in TOML a name with a dot is quoted, as ["gpt-4.1"]'
+    )
     if not isinstance(given, Mapping):
         raise MemoryGraphError(f"{place}: not a table of models; {advice}")
     for model, price in given.items():

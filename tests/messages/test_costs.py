@@ -11,17 +11,19 @@ from typing import Any
 import pytest
 
 from memorygraph import MemoryGraph, MemoryGraphError
+from memorygraph.cli.messages import cost_messages_command
 from memorygraph.graph import answers
 from memorygraph.graph.answers import migrate_answers
 from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
-from memorygraph.messages.costs import list_costs, price_of
+from memorygraph.messages.costs import list_costs, price_of, read_prices
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from tests.cli.test_commands import document
 from tests.messages.test_browser import SAVED
 from tests.messages.test_recorder import call_of
+from tests.site.pages import DOCS
 
 PRICES: Any = {"m": {"input": 10, "output": 20, "cached_input": 1}}
 PROPERTIES = Query(
@@ -163,6 +165,23 @@ def test_the_command_and_the_client_show_the_cost(environment: str, recorded: Na
     ]
     graph = MemoryGraph(recorded.connection, recorded.name)
     assert [cost.as_dict() for cost in graph.costs(PRICES)] == shown
+
+
+def test_the_line_of_the_help_and_of_the_page_is_a_file_of_prices(tmp_path: Path) -> None:
+    line = '"gpt-5-mini" = {input = 0.25, output = 2.0, cached_input = 0.025}'
+    option = next(each for each in cost_messages_command.params if each.name == "prices")
+    assert line in str(option.to_info_dict()["help"])
+    assert f"`{line}`" in (DOCS / "messages.md").read_text("utf-8")
+    file = tmp_path / "prices.toml"
+    file.write_text(line)
+    assert read_prices(file) == {"gpt-5-mini": {"input": 0.25, "output": 2.0, "cached_input": 0.025}}
+
+
+def test_a_model_with_a_dot_in_its_name_is_asked_to_be_quoted(tmp_path: Path) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text("[gpt-4.1]\ninput = 1\noutput = 2\n")
+    with pytest.raises(MemoryGraphError, match=r'in TOML a name with a dot is quoted, as \["gpt-4\.1"\]'):
+        read_prices(file)
 
 
 @pytest.mark.parametrize(
