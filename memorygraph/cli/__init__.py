@@ -146,7 +146,7 @@ class _LazyGroup(click.Group):
 @click.option("--uri", metavar="URI", help="The Neo4j server [NEO4J_URI; without it the embedded server].")
 @click.option("--user", metavar="NAME", help="The user name [NEO4J_USERNAME, then neo4j].")
 @click.option("--password", metavar="PASSWORD", help="The password [NEO4J_PASSWORD].")
-@click.option("--database", metavar="NAME", help="The database [NEO4J_DATABASE, then the server's default].")
+@click.option("--database", metavar="NAME", help="The database [NEO4J_DATABASE, then the user's home database].")
 @click.option(
     "--namespace",
     "-n",

@@ -206,6 +206,7 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
     "form",
     default="contextscript",
     type=click.Choice(["contextscript", "bundle", "jsonl", "graphml", "server-memory"]),
+    help="What is printed; a bundle is all of the namespace.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 where anything is left out or warned of.")
 @click.option(

@@ -147,7 +147,13 @@ def cost_messages_command(graph: MemoryGraph, *, prices: str | None) -> None:
 
 @messages_command.command("export")
 @click.argument("name", shell_complete=complete_conversations)
-@click.option("--format", "form", default="openai", type=click.Choice(["openai", "prompt-completion"]))
+@click.option(
+    "--format",
+    "form",
+    default="openai",
+    type=click.Choice(["openai", "prompt-completion"]),
+    help="What a line has: `messages`, as OpenAI's fine-tuning takes them, or `prompt` and `completion`.",
+)
 @click.option("--model", metavar="NAME", help="Only answers of this model.")
 @click.option("--since", type=Time(), metavar="TIME", help="Only answers stored then or later (UTC).")
 @click.option("--until", type=Time(), metavar="TIME", help="Only answers stored before then (UTC).")

@@ -121,7 +121,13 @@ thinking_options = combine(
     click.option("--budget", default="12k", metavar="2k|500t", help="What the model sees."),
     click.option("--sense", "reports", multiple=True, metavar="NAME=JSON", help="What a sensor reports before."),
     click.option("--faculty", "faculties", multiple=True, metavar="NAME=URI", help="A tool that the model may call."),
-    click.option("--attempts", type=click.IntRange(min=1), default=3, metavar="N"),
+    click.option(
+        "--attempts",
+        type=click.IntRange(min=1),
+        default=3,
+        metavar="N",
+        help="How often the model may write a step, until it can be read.",
+    ),
     click.option(
         "--grammar",
         type=click.Choice(["auto", "llama", "vllm", "none"]),
@@ -146,7 +152,9 @@ def step_pete_command(graph: MemoryGraph, /, **options: Any) -> None:
 
 
 @pete_command.command("run")
-@click.option("--max-steps", type=click.IntRange(min=1), default=10, metavar="N")
+@click.option(
+    "--max-steps", type=click.IntRange(min=1), default=10, metavar="N", help="How often the model continues the log."
+)
 @thinking_options
 def run_pete_command(graph: MemoryGraph, /, *, max_steps: int, **options: Any) -> None:
     """Let a model continue a log until it is closed, nothing more comes, or --max-steps are done."""

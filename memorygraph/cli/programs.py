@@ -66,7 +66,9 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for what a run may use."""
     at_least_one = click.IntRange(min=1)
     work = click.option("--max-work", type=at_least_one, default=200_000_000, metavar="N", help="Steps of computing.")
-    seconds = click.option("--max-seconds", type=Seconds(0, min_open=True), default=86_400.0, metavar="S")
+    seconds = click.option(
+        "--max-seconds", type=Seconds(0, min_open=True), default=86_400.0, metavar="S", help="How long it may take."
+    )
     megabytes = click.option(
         "--max-megabytes", type=at_least_one, default=4000, metavar="N", help="All values that the program makes."
     )
@@ -370,7 +372,13 @@ def forget_programs_command(graph: MemoryGraph, *, name: str) -> None:
 
 @click.command("graph")
 @click.argument("file", metavar="FILE", shell_complete=complete_files)
-@click.option("--format", "format_", type=click.Choice(["mermaid", "svg"]), default="mermaid")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["mermaid", "svg"]),
+    default="mermaid",
+    help="Mermaid's language, or a picture.",
+)
 @click.option(
     "--run",
     "run_",

@@ -20,7 +20,7 @@ OPENAI_URL = "https://api.openai.com/v1"
 @click.command("proxy")
 @click.option("--upstream", metavar="URL", help=f"The endpoint. [OPENAI_BASE_URL, then {OPENAI_URL}]")
 @click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8100, metavar="PORT")
+@click.option("--port", type=click.IntRange(0, 65535), default=8100, metavar="PORT", help="The port; 0 for a free one.")
 @click.option(
     "--conversation",
     default="",

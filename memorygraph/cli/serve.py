@@ -84,9 +84,13 @@ def make_absolute(name: str, value: str) -> str:
 
 
 @click.command("serve")
-@click.option("--transport", type=click.Choice(["stdio", "http"]), default="stdio")
+@click.option(
+    "--transport", type=click.Choice(["stdio", "http"]), default="stdio", help="How clients speak to the server."
+)
 @click.option("--host", default="127.0.0.1", metavar="HOST", help="Where to listen, for http.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, metavar="PORT")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8000, metavar="PORT", help="The port, for http; 0 for a free one."
+)
 @click.option("--tokens", metavar="FILE", help="Bearer tokens, each with its namespace: lines `NAMESPACE TOKEN`.")
 @click.option(
     "--token", "given", multiple=True, metavar="NAMESPACE=TOKEN", help="A token; the process list shows it to others."
@@ -184,6 +188,7 @@ def serve_command(
     "form",
     type=click.Choice(["server-memory", "bundle", "mem0", "langgraph-store", "basic-memory"]),
     default="server-memory",
+    help="What FILE is.",
 )
 @report_from_graph
 def import_command(graph: MemoryGraph, *, file: str, form: str) -> None:
@@ -219,7 +224,13 @@ def import_at_once(graph: MemoryGraph, file: str, form: str) -> LoadReport:
 
 
 @click.command("adopt")
-@click.option("--from", "source", type=click.Choice(["mcp-neo4j-memory", "graphiti"]), default="mcp-neo4j-memory")
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(["mcp-neo4j-memory", "graphiti"]),
+    default="mcp-neo4j-memory",
+    help="Whose memory it is.",
+)
 @click.option("--group", "groups", multiple=True, metavar="ID", help="Of Graphiti only this group; can be repeated.")
 @report_from_graph
 def adopt_command(graph: MemoryGraph, *, source: str, groups: tuple[str, ...]) -> None:

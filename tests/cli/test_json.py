@@ -108,6 +108,16 @@ def test_the_examples_are_of_every_command() -> None:
     assert ARGUMENTS.keys() == ALL.keys() - TALKING
 
 
+def test_every_option_says_what_it_is_for() -> None:
+    silent = [
+        f"{name} {option.name}"
+        for name, command in ALL.items()
+        for option in command.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert not silent
+
+
 @pytest.fixture
 def folder(tmp_path: Path, environment: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of scripts that are stored, beside a conversation; no model is named, and no server can be started."""

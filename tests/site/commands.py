@@ -87,7 +87,7 @@ def _name(context: click.Context, option: click.Option) -> str:
 
 
 def _explain(option: click.Option) -> str:
-    said = [(option.help or "As its name says").rstrip(".") + "."]
+    said = [f"{option.help}".rstrip(".") + "."]
     if isinstance(option.default, (str, int, float)) and option.default != "" and not option.is_flag:
         said.append(f"Default: `{option.default}`.")
     if option.multiple:
