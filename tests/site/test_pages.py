@@ -9,6 +9,9 @@ import pytest
 
 from memorygraph import MemoryGraph
 from memorygraph.mcp_server import choose_tools
+from memorygraph.server.artifacts import read_lock
+from memorygraph.server.process import DEFAULT_BOLT_PORT, DEFAULT_HTTP_PORT
+from memorygraph.server.settings import JVM_FLAGS
 from tests.site import environment, tools
 from tests.site import graph as graph_page
 from tests.site.grammars import GRAMMARS
@@ -55,6 +58,16 @@ def test_the_navigation_names_only_pages_that_are_there() -> None:
 
 def test_every_page_says_its_title_first() -> None:
     assert [name for name in WRITTEN if not re.search(r"\A# \S.*\n\n", (DOCS / name).read_text("utf-8"))] == []
+
+
+def test_the_page_of_the_server_says_what_it_takes() -> None:
+    page = (DOCS / "server.md").read_text("utf-8")
+    assert f"{DEFAULT_BOLT_PORT} for Bolt and {DEFAULT_HTTP_PORT} for Browser" in page
+    assert "-Xmx1g" in JVM_FLAGS
+    assert "1 GB at most for Java's heap" in page
+    assert "~/.local/share/memorygraph" in page
+    files = read_lock().artifacts
+    assert f"They are {len(files)}, of {round(sum(each.size for each in files) / 1_000_000)} MB" in page
 
 
 def test_each_page_is_made_or_written_and_never_both() -> None:
