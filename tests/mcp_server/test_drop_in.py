@@ -266,11 +266,11 @@ async def test_errors_name_tools_and_no_commands(
     ("of_command_line", "of_tools"),
     [
         (
-            "the run has done its 2 steps of work; `run` allows more with --max-work",
+            "the run has done its 2 steps of work; `run` allows more with --max-work (in Python: limits)",
             "the run has done its 2 steps of work, and this server allows no more",
         ),
         (
-            "the graph has taken its 2 steps without an end; allow more with --max-steps",
+            "the graph has taken its 2 steps without an end; allow more with --max-steps (in Python: max_steps)",
             "the graph has taken its 2 steps without an end; `max_steps` allows more, as far as this server does",
         ),
         (
@@ -295,12 +295,13 @@ async def test_errors_name_tools_and_no_commands(
             "on the machine of this server `memorygraph -n people messages verify` names it",
         ),
         (
-            "and nothing was changed by it: `delete 'a hub' --batch 30000` deletes it in parts",
+            "and nothing was changed by it: `delete 'a hub' --batch 30000` deletes it in parts "
+            "(in Python: delete with batch=30000)",
             "and nothing was changed by it: delete its edges first, at most 30000 at a time",
         ),
         (
             "a script, which has declarations of what it changed or deleted, as `export --at 4` writes them: "
-            "`load --batch 30000` stores them in parts",
+            "`load --batch 30000` stores them in parts (in Python: load_file with batch=30000)",
             "a script, which has declarations of what it changed or deleted: send at most 30000 at a time",
         ),
         (
