@@ -218,6 +218,17 @@ async def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out
     assert text_of(none) == "1 more did not fit: `max_tokens` can be greater."
 
 
+async def test_a_search_for_a_misspelt_name_asks_what_was_meant(client: mcp.Client) -> None:
+    await call(client, "create_entities", entities=[{"name": "Ada Lovelace", "entityType": "t", "observations": []}])
+    for tool in ("search_nodes", "search_memories"):
+        answer = await client.call_tool(tool, {"query": "Lovlace"})
+        assert notes_of(answer) == ["Nothing was found; did you mean Ada Lovelace?"]
+        assert not answer.structured_content["entities"]
+        assert notes_of(await client.call_tool(tool, {"query": "zebra"})) == []
+    recalled = await client.call_tool("recall", {"query": "Who is Lovlace?"})
+    assert text_of(recalled) == "Nothing is remembered about it; did you mean Ada Lovelace?"
+
+
 async def test_a_message_is_shown_with_its_place_and_its_id_and_not_with_what_it_calls_so_itself(
     graph: MemoryGraph, client: mcp.Client
 ) -> None:
