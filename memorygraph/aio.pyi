@@ -207,8 +207,10 @@ class AsyncMemoryGraph:
         """The ids of nodes that begin with a text, in their order, and at most so many."""
     async def neighbours(self, identifier: str, depth: int = 1) -> list[Neighbour]:
         """The nodes at most `depth` edges away from a node, in or out, nearest first."""
-    async def search(self, text: str, limit: int = 10) -> list[Hit]:
+    async def search(self, text: str, limit: int = 10, *, fuzzy: bool = False) -> list[Hit]:
         """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
+    async def suggest(self, text: str, limit: int = 3) -> list[str]:
+        """Names spelled almost like the words of a text, where no node has any of these: what may have been meant."""
     async def recall(
         self,
         text: str,

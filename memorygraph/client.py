@@ -561,10 +561,26 @@ class MemoryGraph:
             found = elements.find_neighbours(self.scope, node.id, depth)
         return found
 
-    def search(self, text: str, limit: int = 10) -> list[Hit]:
-        """The nodes whose name or data hold words of the text, best first. Any text is a valid search."""
+    def search(self, text: str, limit: int = 10, *, fuzzy: bool = False) -> list[Hit]:
+        """The nodes whose name or data hold words of the text, best first. Any text is a valid search.
+
+        With `fuzzy` a word may be one letter off, and one of eight letters or more two.
+
+        >>> mg.search("Armstong", fuzzy=True)  # doctest: +SKIP
+        """
         require_one(limit, "node")
-        return elements.search(self.scope, text, limit)
+        return elements.search(self.scope, text, limit, fuzzy=fuzzy)
+
+    def suggest(self, text: str, limit: int = 3) -> list[str]:
+        """Names spelled almost like the words of a text, where no node has any of these: what may have been meant.
+
+        >>> mg.suggest("Armstong")  # doctest: +SKIP
+        ['Neil Armstrong']
+        """
+        from memorygraph.memory.words import words_of
+
+        require_one(limit, "name")
+        return elements.suggest(self.scope, " ".join(words_of(text)), limit)
 
     def recall(
         self,

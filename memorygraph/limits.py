@@ -157,7 +157,7 @@ class RunBudget:
             if time.monotonic() > budget.deadline:
                 seconds = f"{budget.limits.max_seconds:g} seconds"
                 raise LimitExceeded(
-                    f"the run has taken its {seconds}; `run` allows more with --max-seconds",
+                    f"the run has taken its {seconds}; `run` allows more with --max-seconds (in Python: limits)",
                     "too-much-time",
                 )
 
@@ -171,12 +171,15 @@ class RunBudget:
     def _look(self) -> None:
         if self.bytes > self._max_bytes:
             megabytes = f"{self._max_bytes / 1e6:,.0f} MB"
-            message = f"the run has made values of {megabytes}; `run` allows more with --max-megabytes"
-            raise LimitExceeded(message, "value-too-large")
+            raise LimitExceeded(
+                f"the run has made values of {megabytes}; `run` allows more with --max-megabytes (in Python: limits)",
+                "value-too-large",
+            )
         self.require_running()
         if self.work > self.limits.max_work:
             steps = f"{self.limits.max_work:,} steps of work"
-            raise LimitExceeded(f"the run has done its {steps}; `run` allows more with --max-work", "too-much-work")
+            message = f"the run has done its {steps}; `run` allows more with --max-work (in Python: limits)"
+            raise LimitExceeded(message, "too-much-work")
         self._next_look = min(self.work + WORK_PER_LOOK, self.limits.max_work)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -38,6 +38,16 @@ def list_some(names: Sequence[str], most: int) -> str:
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
+
+
+def ask_meant(names: Iterable[str]) -> str:
+    """The end of a sentence that says that nothing was found: what may have been meant.
+
+    >>> ask_meant(["Neil Armstrong"]), ask_meant([])
+    ('; did you mean Neil Armstrong?', '')
+    """
+    meant = " or ".join(dict.fromkeys(names))
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def counted(counts: Mapping[str, Any]) -> str:

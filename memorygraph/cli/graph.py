@@ -23,7 +23,7 @@ from memorygraph.home import namespace_option
 from memorygraph.json_text import parse_json
 from memorygraph.limits import MAX_READ_SECONDS
 from memorygraph.scripts import STANDARD_INPUT, read_script
-from memorygraph.sentences import count_of, counted
+from memorygraph.sentences import ask_meant, count_of, counted
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -184,19 +184,21 @@ def neighbours_command(graph: MemoryGraph, *, identifier: str, depth: int) -> No
 @click.command("search")
 @click.argument("text")
 @click.option("--limit", default=10, type=click.IntRange(1, 1000), metavar="N", help="The most to show.")
+@click.option("--fuzzy", is_flag=True, help="Words may be a letter off, and long ones two.")
 @report_from_graph
-def search_command(graph: MemoryGraph, *, text: str, limit: int) -> None:
+def search_command(graph: MemoryGraph, *, text: str, limit: int, fuzzy: bool) -> None:
     """Find nodes by the words of their name and data, best first. Any text is a valid search."""
 
     def say(hit: Hit) -> str:
         about = one_line(" and ".join(hit.about))
         return f"{about}: {hit.node.data}" if about else hit.node.data
 
+    hits = graph.search(text, limit, fuzzy=fuzzy)
     output.print_list(
-        graph.search(text, limit),
+        hits,
         ("score", "id", "name", "data"),
         lambda hit: (round(hit.score, 2), hit.id, hit.node.name, say(hit)),
-        if_empty="nothing found",
+        if_empty="" if hits else f"nothing found{ask_meant(graph.suggest(text))}",
     )
 
 

@@ -16,7 +16,7 @@ from memorygraph.ending import interrupting_on_sigterm
 from memorygraph.errors import MemoryGraphError, ScriptError
 from memorygraph.home import namespace_option
 from memorygraph.scripts import STANDARD_INPUT, read_script
-from memorygraph.sentences import count_of, counted
+from memorygraph.sentences import ask_meant, count_of, counted
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -97,7 +97,7 @@ def recall_command(
     if found.context:
         output.print_text(str(found))
     if not found.hits:
-        output.say("nothing comes to mind")
+        output.say(f"nothing comes to mind{ask_meant(graph.suggest(text))}")
     elif left_out := len(found.hits) - len(found.shown):
         output.say(f"{left_out} of {count_of(len(found.hits), 'hit')} left out: --budget {budget} has no room")
 

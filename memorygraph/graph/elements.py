@@ -12,7 +12,7 @@ from memorygraph.compiler import describe_ambiguity
 from memorygraph.errors import ConflictError
 from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction
-from memorygraph.graph.search import lucene_query
+from memorygraph.graph.search import fuzzy_query, lucene_query
 
 OWNERS = 3  # names that are said of an observation
 
@@ -143,9 +143,21 @@ def list_aliases(namespace: Namespace, identifier: str) -> list[str]:
     return list(dict.fromkeys(row["name"] for row in namespace.read("merges/aliases-of", ids=[identifier])))
 
 
-def search(namespace: Namespace, text: str, limit: int) -> list[Hit]:
+def search(namespace: Namespace, text: str, limit: int, *, fuzzy: bool = False) -> list[Hit]:
     """Find the nodes whose name or data hold words of the text, best first; any text is a valid search."""
-    terms = lucene_query(text, namespace.name)
+    return read_hits(namespace, (fuzzy_query if fuzzy else lucene_query)(text, namespace.name), limit)
+
+
+def suggest(namespace: Namespace, words: str, limit: int) -> list[str]:
+    """Find names spelled almost like words that no node has."""
+    if read_hits(namespace, lucene_query(words, namespace.name), 1):
+        return []
+    alike = read_hits(namespace, fuzzy_query(words, namespace.name, {"name": 1}), limit)
+    return list(dict.fromkeys(hit.node.name for hit in alike))
+
+
+def read_hits(namespace: Namespace, terms: str | None, limit: int) -> list[Hit]:
+    """Read the nodes that a Lucene query finds, best first; None finds nothing."""
     if terms is None:
         return []
     rows = namespace.read("read/search-nodes", terms=terms, limit=limit, owners=OWNERS)

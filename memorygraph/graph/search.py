@@ -16,6 +16,9 @@ MAX_TERM = 255
 MAX_NAMED = 64  # conversations of one message that have a word each in the index; all others have `SHARED_TOKEN`
 TRANSCRIPT_PREFIX = "claude-code-"  # of conversations that hooks keep: the id of the agent's session follows it
 MAX_SHARP = 8  # places of a name where ss may stand for ß
+NODE_FIELDS = {"name": 2, "data": 1}  # how much a word of a node counts in each
+MAX_FUZZY_CHARACTERS = 24  # of a word: to compare one of thousands takes Lucene more memory than Neo4j has
+MAX_FUZZY_WORDS = 8  # of a query: Lucene looks for up to 50 spellings of each in each field, and for 1,024 in all
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
 # A word keeps the marks on its letters, and an emoji those and what joins it to another; half a character is in no text
@@ -91,7 +94,24 @@ def lucene_query(text: str, namespace: str) -> str | None:
     terms = keep_ends(list(reversed(once)), MAX_TERMS)
     if not terms:
         return None
-    clauses = " ".join(any_of(Terms.of(terms), {"name": 2, "data": 1}))  # a match in the name counts twice
+    clauses = " ".join(any_of(Terms.of(terms), NODE_FIELDS))
+    return f"{require_token(namespace_token(namespace))} +({clauses})"
+
+
+def fuzzy_query(text: str, namespace: str, fields: Mapping[str, int] = NODE_FIELDS) -> str | None:
+    """Make a query for nodes of one namespace with words spelled almost like those of a text; None without a word.
+
+    A word may be one letter off, and one of eight letters or more two. Lucene compares with the stems of its index.
+
+    >>> fuzzy_query("Armstong", "default")
+    '+namespace_token:"18345607124885091234"^0 +(name:armstong~2^2 data:armstong~2^1)'
+    """
+    found = _TERM.findall(unicodedata.normalize("NFC", text).lower())
+    compared = [word for word in found if word.isalnum() and len(word) <= MAX_FUZZY_CHARACTERS]
+    words = [f"{word}~{min(2, len(word) // 4)}" for word in keep_ends(compared, MAX_FUZZY_WORDS)]
+    if not words:
+        return None
+    clauses = " ".join(f"{field}:{word}^{weight}" for word in words for field, weight in fields.items())
     return f"{require_token(namespace_token(namespace))} +({clauses})"
 
 

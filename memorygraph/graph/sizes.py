@@ -154,7 +154,8 @@ def refuse_too_large(
     batch = find_batch(program, elements, texts, limit)
     raise TooLargeError(
         f"{'this statement changes' if count == 1 else f'these {count} statements change'} "
-        f"{describe_lack(size, limit)}: `load --batch {batch}` stores them in parts"
+        f"{describe_lack(size, limit)}: `load --batch {batch}` stores them in parts "
+        f"(in Python: load_file with batch={batch})"
     )
 
 
@@ -185,7 +186,7 @@ def refuse_merge(transaction: NamespaceTransaction, merged: str) -> None:
         raise TooLargeError(
             f"with {node} go its {node.edges} edges, which is {describe_lack(size, limit)}. Merge the entity that has "
             "fewer edges into the other; or first move the edges, with a script of `Edge(edge_id=…, from_node=…);`: "
-            f"`load --batch {batch}` stores them in parts"
+            f"`load --batch {batch}` stores them in parts (in Python: load_file with batch={batch})"
         )
 
 
@@ -202,7 +203,7 @@ def refuse_undo(transaction: NamespaceTransaction, revision: int, created: int, 
     batch = round_down(int((created + former) * ROOM * limit / size))
     raise TooLargeError(
         f"undoing revision {revision} changes {describe_lack(size, limit)}. Take it back with a script, which has "
-        f"{' and '.join(ways)}: `load --batch {batch}` stores them in parts"
+        f"{' and '.join(ways)}: `load --batch {batch}` stores them in parts (in Python: load_file with batch={batch})"
     )
 
 
@@ -213,7 +214,7 @@ def refuse_hub(hub: Hub, going: Deleted, limit: int) -> None:
     batch = round_down(int(ROOM * limit / DELETED_PART_BYTES))
     raise TooLargeError(
         f"with {hub} go {going._replace(nodes=going.nodes - 1)}, which is {describe_lack(going.size, limit)}: "
-        f"`delete {shlex.quote(hub.id)} --batch {batch}` deletes it in parts"
+        f"`delete {shlex.quote(hub.id)} --batch {batch}` deletes it in parts (in Python: delete with batch={batch})"
     )
 
 

@@ -165,7 +165,8 @@ class OpenAIModel:
     def name(self) -> str:
         """The model that is asked."""
         if not self._name:
-            raise ModelError("no model is configured: name one with --model, or set MEMORYGRAPH_MODEL")
+            how = "name one with --model (in Python: model), or set MEMORYGRAPH_MODEL"
+            raise ModelError(f"no model is configured: {how}")
         return self._name
 
     @property

@@ -6,6 +6,7 @@ mcp-neo4j-memory has answer in its words.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field
@@ -31,6 +32,7 @@ from memorygraph.memory.values import (
     Relation,
     RelationOutcome,
 )
+from memorygraph.sentences import ask_meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -223,7 +225,8 @@ def read_graph(graph: MemoryGraph, **page: Any) -> ToolAnswer:
 @tool("memory", "Search Nodes", GraphAnswer, base=PageArguments)
 def search_nodes(graph: MemoryGraph, *, query: SearchQuery, **page: Any) -> ToolAnswer:
     """Search for nodes in the knowledge graph based on a query: those that contain it, or else its words."""
-    return ToolAnswer.of(graph.entities.search(query, **page).as_dict())
+    found = graph.entities.search(query, **page)
+    return replace(ToolAnswer.of(found.as_dict()), note=note_meant(graph, query, found))
 
 
 @tool("memory", "Open Nodes", GraphAnswer, base=PageArguments)
@@ -235,13 +238,20 @@ def open_nodes(graph: MemoryGraph, *, names: RetrievedNames, **page: Any) -> Too
 @tool("neo4j-memory", "Search Memories", Neo4jGraphAnswer, base=PageArguments)
 def search_memories(graph: MemoryGraph, *, query: SearchQuery, **page: Any) -> ToolAnswer:
     """Search for memories based on a query containing search terms; search_nodes in the words of mcp-neo4j-memory."""
-    return answer_as_neo4j_memory(graph.entities.search(query, **page))
+    found = graph.entities.search(query, **page)
+    return replace(answer_as_neo4j_memory(found), note=note_meant(graph, query, found))
 
 
 @tool("neo4j-memory", "Find Memories by Name", Neo4jGraphAnswer, base=PageArguments)
 def find_memories_by_name(graph: MemoryGraph, *, names: RetrievedNames, **page: Any) -> ToolAnswer:
     """Find specific memories by name; open_nodes in the words of mcp-neo4j-memory."""
     return answer_as_neo4j_memory(graph.entities.open(names, **page))
+
+
+def note_meant(graph: MemoryGraph, query: str, found: EntityGraph) -> str:
+    """What may have been meant by a search that finds no entity."""
+    meant = "" if found.entities else ask_meant(graph.suggest(query))
+    return meant and f"Nothing was found{meant}"
 
 
 def answer_as_neo4j_memory(page: EntityGraph) -> ToolAnswer:

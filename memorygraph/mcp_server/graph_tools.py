@@ -48,6 +48,7 @@ from memorygraph.mcp_server.tools import (
 from memorygraph.mcp_server.wording import say_in_words_of_tools
 from memorygraph.memory.pages import MIN_ROW_TOKENS
 from memorygraph.messages.stored_conversations import find_stored_conversation
+from memorygraph.sentences import ask_meant
 
 if TYPE_CHECKING:
     from memorygraph.client import MemoryGraph
@@ -131,8 +132,10 @@ def recall(
     left_out = len(found.hits) - len(found.shown)
     note = f"{left_out} more did not fit: `max_tokens` can be greater." if left_out else ""
     values = {"hits": hits, "text": str(found), "leftOut": left_out}
+    if not found.hits:
+        return ToolAnswer(f"Nothing is remembered about it{ask_meant(graph.suggest(query)) or '.'}", values)
     if not found.shown:
-        return ToolAnswer(note or "Nothing is remembered about it.", values)
+        return ToolAnswer(note, values)
     return ToolAnswer(str(found), values, note)
 
 

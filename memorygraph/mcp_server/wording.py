@@ -45,6 +45,7 @@ OF_TOOLS = {
     r"Connect again, and close a driver of your own after its last use": "Try again in 5 s",
     r"`--yes` does not ask": "`dry_run`: false forgets it",
     r"`load --batch \d+` loads a file so, .* take fewer rows at a time": "send less at a time",
+    r" \(in Python: [^()]*\)": "",
 }
 
 

@@ -17,6 +17,7 @@ from memorygraph.errors import ConflictError, MemoryGraphError
 from memorygraph.graph.expiry import LEAD_MILLISECONDS, MAX_MILLISECONDS, MAX_YEARS, ExpiryGate
 from memorygraph.graph.loads import Loader, LoadReport, WriteResult
 from memorygraph.graph.namespace import Namespace, NamespaceTransaction, end_of_prefix, pages_of
+from memorygraph.graph.search import NODE_FIELDS
 from memorygraph.graph.sizes import refuse_texts
 from memorygraph.graph.writes import run_counted
 from memorygraph.json_text import (
@@ -27,7 +28,7 @@ from memorygraph.json_text import (
     nests_deeper,
     parse_stored_json,
 )
-from memorygraph.memory.recall import DEPTH, NODE_FIELDS, RANK_CONSTANT, read_rows
+from memorygraph.memory.recall import DEPTH, RANK_CONSTANT, read_rows
 from memorygraph.memory.vectors import Embedder, configured_embedder, embed_missing, vector_parameters
 from memorygraph.memory.words import words_of, words_query
 from memorygraph.memory.writes import hashed_id

@@ -25,6 +25,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.graph.bad_elements import naming_bad_elements
 from memorygraph.graph.elements import OWNERS, as_text
 from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.search import NODE_FIELDS
 from memorygraph.graph.stored_parts import store_missing_parts
 from memorygraph.memory.filters import FilterOptions, Kind, RecallFilter, can_lead_on, check_filter
 from memorygraph.memory.intent import WISHES, find_intent, topic_words
@@ -55,7 +56,6 @@ MAX_HITS = 20
 # figures, and what else was tried.
 RANK_CONSTANT = 2
 DEPTH = 50  # entries of each list that count, unless more hits are asked for
-NODE_FIELDS = {"name": 2, "data": 1}  # how much a word of a node counts in each
 MESSAGE_DEPTH = 100  # messages by words: who said them moves them up and down
 NEAR = 0.4  # the share of a message's score for the one before it and the one after it
 FAR = 0.3  # the share for the next but one

@@ -336,7 +336,7 @@ def test_where_a_batch_is_too_large_it_is_said_what_is_stored(tmp_path: Path, mo
     file = _write(tmp_path, nodes + edges)
     refused = here("load", file, "--batch", "2")
     assert refused.returncode == 1
-    assert "and nothing was changed by it: `load --batch 1` stores them in parts\n" in refused.stderr
+    assert "and nothing was changed by it: `load --batch 1` stores them in parts (in Python: " in refused.stderr
     assert refused.stderr.endswith(
         f"of {file} the batches up to statement 4 are stored; "
         "run the same command again: what is stored already stays as it is\n"

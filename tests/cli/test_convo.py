@@ -91,7 +91,7 @@ def test_a_run_that_has_taken_its_steps_says_how_it_goes_on(tmp_path: Path) -> N
     with scripted(["one", "two"]):
         ended = memorygraph("run", str(tmp_path / "again.convo"), "--max-steps", "2")
     assert ended.returncode == 1
-    assert "allow more with --max-steps\nrun " in ended.stderr
+    assert "allow more with --max-steps (in Python: max_steps)\nrun " in ended.stderr
     assert re.search(r"To go on from there, run the same command again with `--resume \w+`", ended.stderr)
 
 

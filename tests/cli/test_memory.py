@@ -31,6 +31,9 @@ def test_recall_shows_what_a_text_brings_to_mind_with_its_source() -> None:
     assert "node tea" in shown
     assert "Ada drinks it at noon." in shown
     assert memorygraph("recall", "zebra").stderr.strip() == "nothing comes to mind"
+    assert memorygraph("recall", "What is gren?").stderr == "nothing comes to mind; did you mean Green tea?\n"
+    assert memorygraph("search", "gren").stderr == "nothing found; did you mean Green tea?\n"
+    assert [hit["id"] for hit in document("search", "gren", "--fuzzy")] == ["tea"]
     cut = memorygraph("recall", "tea", "--budget", "1t")
     assert (cut.stdout, cut.stderr) == ("", "1 of 1 hit left out: --budget 1t has no room\n")
     assert document("recall", "tea", "--budget", "much", code=1)["errors"]

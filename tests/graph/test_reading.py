@@ -48,12 +48,15 @@ def apollo(connection: Connection) -> Iterator[MemoryGraph]:
 @pytest.mark.parametrize("text", HARD_SEARCHES, ids=lambda text: repr(text[:12]))
 def test_any_text_is_a_valid_search(apollo: MemoryGraph, text: str) -> None:
     assert isinstance(apollo.search(text), list)
+    assert isinstance(apollo.search(text * 100, fuzzy=True), list)
 
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(), max_size=30))
 def test_so_is_any_unicode(apollo: MemoryGraph, text: str) -> None:
     assert isinstance(apollo.search(text), list)
+    assert isinstance(apollo.search(text, fuzzy=True), list)
+    assert isinstance(apollo.suggest(text), list)
 
 
 @pytest.mark.parametrize(
@@ -64,6 +67,33 @@ def test_search_finds_what_was_meant(apollo: MemoryGraph, text: str, best: str) 
     hit = apollo.search(text)[0]
     assert (hit.id, hit.source, hit.node.id) == (best, "fulltext", best)
     assert hit.score > 0
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "meant"),
+    [
+        ("Armstong", ["Neil Armstrong"]),
+        ("who is ALDREN", ["Buzz Aldrin"]),
+        ("guidence computre", ["Apollo Guidance Computer"]),
+        ("Armstrong", []),  # nothing is misspelt
+        ("Nel", []),  # a word of three letters has too many like it
+        ("rmstrg", []),
+        ("", []),
+    ],
+)
+def test_a_word_that_no_node_has_suggests_names_spelled_almost_like_it(
+    apollo: MemoryGraph, misspelt: str, meant: list[str]
+) -> None:
+    assert apollo.suggest(misspelt) == meant
+    assert {hit.node.name for hit in apollo.search(misspelt, fuzzy=True)} >= {*meant}
+
+
+def test_a_fuzzy_search_finds_words_of_the_data_and_nothing_of_another_namespace(
+    apollo: MemoryGraph, graph: MemoryGraph
+) -> None:
+    assert [hit.id for hit in apollo.search("wovan", fuzzy=True)] == ["agc"]
+    assert apollo.search("wovan") == graph.search("Armstong", fuzzy=True) == []
+    assert apollo.suggest("wovan") == graph.suggest("Armstong") == []
 
 
 @pytest.mark.parametrize("limit", [1, 10, 1001, 2**63 - 1])

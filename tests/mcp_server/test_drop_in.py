@@ -218,6 +218,17 @@ async def test_the_text_of_a_recall_says_what_was_not_found_and_what_is_left_out
     assert text_of(none) == "1 more did not fit: `max_tokens` can be greater."
 
 
+async def test_a_search_for_a_misspelt_name_asks_what_was_meant(client: mcp.Client) -> None:
+    await call(client, "create_entities", entities=[{"name": "Ada Lovelace", "entityType": "t", "observations": []}])
+    for tool in ("search_nodes", "search_memories"):
+        answer = await client.call_tool(tool, {"query": "Lovlace"})
+        assert notes_of(answer) == ["Nothing was found; did you mean Ada Lovelace?"]
+        assert not answer.structured_content["entities"]
+        assert notes_of(await client.call_tool(tool, {"query": "zebra"})) == []
+    recalled = await client.call_tool("recall", {"query": "Who is Lovlace?"})
+    assert text_of(recalled) == "Nothing is remembered about it; did you mean Ada Lovelace?"
+
+
 async def test_a_message_is_shown_with_its_place_and_its_id_and_not_with_what_it_calls_so_itself(
     graph: MemoryGraph, client: mcp.Client
 ) -> None:
@@ -266,11 +277,11 @@ async def test_errors_name_tools_and_no_commands(
     ("of_command_line", "of_tools"),
     [
         (
-            "the run has done its 2 steps of work; `run` allows more with --max-work",
+            "the run has done its 2 steps of work; `run` allows more with --max-work (in Python: limits)",
             "the run has done its 2 steps of work, and this server allows no more",
         ),
         (
-            "the graph has taken its 2 steps without an end; allow more with --max-steps",
+            "the graph has taken its 2 steps without an end; allow more with --max-steps (in Python: max_steps)",
             "the graph has taken its 2 steps without an end; `max_steps` allows more, as far as this server does",
         ),
         (
@@ -295,12 +306,13 @@ async def test_errors_name_tools_and_no_commands(
             "on the machine of this server `memorygraph -n people messages verify` names it",
         ),
         (
-            "and nothing was changed by it: `delete 'a hub' --batch 30000` deletes it in parts",
+            "and nothing was changed by it: `delete 'a hub' --batch 30000` deletes it in parts "
+            "(in Python: delete with batch=30000)",
             "and nothing was changed by it: delete its edges first, at most 30000 at a time",
         ),
         (
             "a script, which has declarations of what it changed or deleted, as `export --at 4` writes them: "
-            "`load --batch 30000` stores them in parts",
+            "`load --batch 30000` stores them in parts (in Python: load_file with batch=30000)",
             "a script, which has declarations of what it changed or deleted: send at most 30000 at a time",
         ),
         (

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from memorygraph import MemoryGraph, MemoryGraphError, NotFoundError
 from memorygraph.graph.namespace import Namespace
+from memorygraph.graph.search import NODE_FIELDS
 from memorygraph.memory import recall as recall_module
 from memorygraph.memory.filters import LAST_TIME, parse_bound
-from memorygraph.memory.recall import MESSAGE_DEPTH, NODE_FIELDS, RecallHit, recall_hits, recall_query
+from memorygraph.memory.recall import MESSAGE_DEPTH, RecallHit, recall_hits, recall_query
 from memorygraph.memory.values import Entity
 from memorygraph.memory.vectors import Embedder, embed_missing
 from memorygraph.memory.words import words_of, words_query

@@ -268,6 +268,8 @@ POSITIONS: dict[str, Callable[[MemoryGraph, str], Any]] = {
     "history": lambda graph, text: graph.history(text),
     "delete": lambda graph, text: graph.delete(text),
     "search": lambda graph, text: graph.search(text),
+    "fuzzy search": lambda graph, text: graph.search(text, fuzzy=True),
+    "suggest": lambda graph, text: graph.suggest(text),
     "recall": lambda graph, text: str(graph.recall(text)),
     "recall in a conversation": lambda graph, text: str(graph.recall("stays", conversation=text)),
     "recall within a budget": lambda graph, text: str(graph.recall("stays", budget=text)),

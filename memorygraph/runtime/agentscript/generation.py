@@ -159,7 +159,8 @@ class Generation:
         """
         self.count += 1
         if self.count > self.limit:
-            message = f"the run has made its {self.limit} generations; allow more with --max-steps"
+            how = "allow more with --max-steps (in Python: max_steps)"
+            message = f"the run has made its {self.limit} generations; {how}"
             raise ValueProblem(message, "too-many")
         fields = [ShapeField(f.name, f.type, f.item) for f in expression.shape.fields]
         options = {entry.key: entry.value for entry in expression.options}

@@ -149,7 +149,7 @@ def check_input(parameter: FunctionParameter, value: Any, source: Source) -> Ite
     for wanted in parameter.shape.fields:
         name = wanted.name
         if name not in value:
-            message = f"the input has no `{name}`; give it with --input"
+            message = f"the input has no `{name}`; give it with --input (in Python: input)"
             yield source.problem(message, "invalid-input", wanted.span)
         elif not fits_field(value[name], wanted):
             kind = f"{wanted.type}[{wanted.item}]" if wanted.item else wanted.type

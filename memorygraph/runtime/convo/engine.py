@@ -275,10 +275,9 @@ class Engine:
         self.require_running()
         with self.counting:
             if self.steps_taken >= self.max_steps:
-                raise LimitExceeded(
-                    f"the graph has taken its {self.max_steps} steps without an end; allow more with --max-steps",
-                    "max-steps",
-                )
+                how = "allow more with --max-steps (in Python: max_steps)"
+                message = f"the graph has taken its {self.max_steps} steps without an end; {how}"
+                raise LimitExceeded(message, "max-steps")
             self.steps_taken += 1
 
     def ask(
