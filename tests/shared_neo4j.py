@@ -26,7 +26,8 @@ from memorygraph.server.aot_cache import SWITCH, AotCache, is_switched_on
 from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 from memorygraph.server.launch import WARMING
-from tests.names import create_names, store_every_name
+from tests.examples import profile
+from tests.names import create_names, store_and_list, store_every_name
 
 Address = tuple[str, tuple[str, str] | None]
 """Where Neo4j is, and the name and the password of its user."""
@@ -138,6 +139,8 @@ class SharedNeo4j:
         self._folder = folder
         self._home = folder / "home"
         self._known = folder / "address.json"
+        self._names = folder / "names.json"
+        self._plans = folder / "plans"
 
     def address(self) -> Address:
         """Where it is; the first worker that asks starts it, applies the schema and makes every name."""
@@ -146,6 +149,9 @@ class SharedNeo4j:
                 uri, auth = _given() or self._start()
                 with Connection(uri, auth) as connection:
                     apply_schema(connection)
+                    if profile() != "ordinary" and not _given():
+                        self._names.write_text(json.dumps(store_and_list(connection)), "utf-8")
+                        self._plans.touch()
                     create_names(connection)
                 self._known.write_text(json.dumps([uri, auth]), "utf-8")
         uri, auth = json.loads(self._known.read_text("utf-8"))
@@ -153,12 +159,19 @@ class SharedNeo4j:
 
     def make_plans(self) -> None:
         """Have Neo4j plan what the package stores, by storing one of each thing, once in a run."""
-        made, (uri, auth) = self._folder / "plans", self.address()
+        uri, auth = self.address()
         with FileLock(self._folder / "plans.lock"):
-            if not made.exists():
+            if not self._plans.exists():
                 with Connection(uri, auth) as connection:
                     store_every_name(connection)
-                made.touch()
+                self._plans.touch()
+
+    def stored_names(self) -> dict[str, list[str]] | None:
+        """The names that were stored in the whole check before anything else was; None in another run."""
+        if not self._names.exists():
+            return None
+        stored: dict[str, list[str]] = json.loads(self._names.read_text("utf-8"))
+        return stored
 
     def stop(self) -> None:
         """Stop the server of the run; of a server of somebody else, delete all namespaces of the run."""
