@@ -17,7 +17,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
 from tests import shared_neo4j
 from tests.examples import load_profile, profile
-from tests.shared_neo4j import Address, SharedNeo4j, folder_in_memory, new_namespace
+from tests.shared_neo4j import Address, GiveSchema, SharedNeo4j, folder_in_memory, new_namespace
 from tests.turns import Turns
 
 # A shell that starts the tests in its background has them ignore interrupts, and so would every process they start.
@@ -158,6 +158,12 @@ def quick_java() -> Iterator[None]:
     """The servers that tests of this module start are quick to start, and not to run for hours."""
     with shared_neo4j.quick_java(Path(os.environ[RUN_FOLDER])):
         yield
+
+
+@pytest.fixture(scope="session")
+def give_schema() -> GiveSchema:
+    """Give a server with an empty home a database that has the schema and nothing else."""
+    return partial(shared_neo4j.give_schema, Path(os.environ[RUN_FOLDER]))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -31,6 +31,9 @@ from tests.names import create_names, store_and_list, store_every_name
 
 Address = tuple[str, tuple[str, str] | None]
 """Where Neo4j is, and the name and the password of its user."""
+
+GiveSchema = Callable[[EmbeddedServer], EmbeddedServer]
+"""The fixture `give_schema`."""
 
 # Workers take it over from the environment of the process that starts them.
 RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
@@ -121,6 +124,27 @@ def take_plain_cache(cache: AotCache, class_path: list[Path]) -> bool:
     if found := plain.find():
         cache.keep(Path(shutil.copy(found, cache.folder / "taken")))
     return found is not None
+
+
+def give_schema(run: Path, server: EmbeddedServer) -> EmbeddedServer:
+    """Give a server with an empty home a database that has the schema and nothing else.
+
+    It takes as long to apply as a start: the run does it once, and copies the home of a server that was stopped.
+    """
+    with FileLock(run / "with-schema.lock"):
+        made = run / "with-schema"
+        if not made.exists():
+            template = EmbeddedServer(run / "making-schema", server.artifacts)
+            with quick_java(run):
+                status = template.up()
+            try:
+                with Connection(status.bolt_uri or "", (status.username, template.password())) as connection:
+                    apply_schema(connection)
+            finally:
+                template.down()
+            template.home.rename(made)
+    shutil.copytree(made, server.home, ignore=shutil.ignore_patterns("logs"), dirs_exist_ok=True)
+    return server
 
 
 _made: list[str] = []
