@@ -2,8 +2,8 @@
 
 Workers (pytest-xdist) run the files of tests side by side. They share what is expensive: the first that needs Neo4j
 starts it and makes every name (`tests/shared_neo4j.py`), and the process that started them stops it at the end.
-Namespaces keep the tests apart; those of a module are emptied after it in an ordinary run, and left where they are in
-the whole check: the database is thrown away.
+Namespaces keep the tests apart; those of a module are emptied after it: many tests look at all there is in one, for
+which Neo4j reads every node of every other.
 """
 
 from __future__ import annotations
@@ -168,10 +168,9 @@ def give_schema() -> GiveSchema:
 
 @pytest.fixture(scope="module", autouse=True)
 def emptied_namespaces() -> Iterator[None]:
-    """What a module has stored in an ordinary run goes after it, and after its other fixtures."""
+    """What a module has stored goes after it, and after its other fixtures."""
     yield
-    if profile() == "ordinary":
-        SharedNeo4j(Path(os.environ[RUN_FOLDER])).empty_namespaces()
+    SharedNeo4j(Path(os.environ[RUN_FOLDER])).empty_namespaces()
 
 
 @pytest.fixture(scope="session")

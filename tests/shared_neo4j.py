@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +61,7 @@ once more with compiled expressions after ten runs: that was every third plan. `
 what was planned on an empty database is right later."""
 
 MAX_MAKING_S = 240
+MAX_EMPTYING_S = 60  # a part of the time that the last test of a module has
 
 # A namespace that a test makes of another begins with the name of that.
 _EMPTY = """
@@ -208,17 +211,21 @@ class SharedNeo4j:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def empty_namespaces(self) -> None:
-        """Empty what this process has made: what looks at all nodes takes longer with each of them."""
+        """Empty what this process has made: what looks at all nodes takes longer with each of them.
+
+        What is left after `MAX_EMPTYING_S` stays.
+        """
         if _made and self._known.exists():
             with suppress(neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):  # then it is only slower
-                self._empty(_made)
+                self._empty(_made, MAX_EMPTYING_S)
         _made.clear()
 
-    def _empty(self, beginnings: list[str]) -> None:
+    def _empty(self, beginnings: list[str], within_s: float = math.inf) -> None:
         """Delete what is in the namespaces whose names begin so; the beginnings are equally long."""
-        driver = _driver(*self.address())
-        while driver.execute_query(_EMPTY, size=len(beginnings[0]), beginnings=beginnings).records[0]["deleted"]:
-            pass
+        driver, until = _driver(*self.address()), time.monotonic() + within_s
+        while time.monotonic() < until:
+            if not driver.execute_query(_EMPTY, size=len(beginnings[0]), beginnings=beginnings).records[0]["deleted"]:
+                return
 
     def _start(self) -> Address:
         """Start the embedded server; its program files are those of the developer's home, and downloaded once."""
