@@ -2,8 +2,8 @@
 
 Workers (pytest-xdist) run the files of tests side by side. They share what is expensive: the first that needs Neo4j
 starts it and makes every name (`tests/shared_neo4j.py`), and the process that started them stops it at the end.
-Namespaces keep the tests apart; those of a module are emptied after it in an ordinary run, and left where they are in
-the whole check: the database is thrown away.
+Namespaces keep the tests apart; those of a module are emptied after it: many tests look at all there is in one, for
+which Neo4j reads every node of every other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,7 @@ from memorygraph.graph.connection import Connection, Transaction
 from memorygraph.query import Query
 from tests import shared_neo4j
 from tests.examples import load_profile, profile
-from tests.shared_neo4j import Address, SharedNeo4j, folder_in_memory, new_namespace
+from tests.shared_neo4j import Address, GiveSchema, SharedNeo4j, folder_in_memory, new_namespace
 from tests.turns import Turns
 
 # A shell that starts the tests in its background has them ignore interrupts, and so would every process they start.
@@ -160,12 +160,17 @@ def quick_java() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def give_schema() -> GiveSchema:
+    """Give a server with an empty home a database that has the schema and nothing else."""
+    return partial(shared_neo4j.give_schema, Path(os.environ[RUN_FOLDER]))
+
+
 @pytest.fixture(scope="module", autouse=True)
 def emptied_namespaces() -> Iterator[None]:
-    """What a module has stored in an ordinary run goes after it, and after its other fixtures."""
+    """What a module has stored goes after it, and after its other fixtures."""
     yield
-    if profile() == "ordinary":
-        SharedNeo4j(Path(os.environ[RUN_FOLDER])).empty_namespaces()
+    SharedNeo4j(Path(os.environ[RUN_FOLDER])).empty_namespaces()
 
 
 @pytest.fixture(scope="session")

@@ -107,11 +107,19 @@ def stored_names(home: Path) -> dict[str, list[str]]:
     server = EmbeddedServer(home, EmbeddedServer().artifacts)
     try:
         with MemoryGraph.connect(server=server) as graph:
-            store_every_name(graph.connection)
-            graph.query(FOREIGN, write=True)
-            return {kind: [row["name"] for row in graph.query(query)] for kind, query in _STORED.items()}
+            return store_and_list(graph.connection)
     finally:
         server.down()
+
+
+def store_and_list(connection: Connection) -> dict[str, list[str]]:
+    """Store one of each thing in a database that has only the schema, and list the names that it has then."""
+    graph = MemoryGraph(connection, "names")
+    store_every_name(connection)
+    graph.query(FOREIGN, write=True)
+    found = {kind: [row["name"] for row in graph.query(query)] for kind, query in _STORED.items()}
+    graph.query("MATCH (foreign:Memory) DELETE foreign", write=True)  # it belongs to no namespace
+    return found
 
 
 def store_every_name(connection: Connection) -> None:

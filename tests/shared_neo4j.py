@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
 import shutil
 import subprocess
 import sys
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -26,10 +28,14 @@ from memorygraph.server.aot_cache import SWITCH, AotCache, is_switched_on
 from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 from memorygraph.server.launch import WARMING
-from tests.names import create_names, store_every_name
+from tests.examples import profile
+from tests.names import create_names, store_and_list, store_every_name
 
 Address = tuple[str, tuple[str, str] | None]
 """Where Neo4j is, and the name and the password of its user."""
+
+GiveSchema = Callable[[EmbeddedServer], EmbeddedServer]
+"""The fixture `give_schema`."""
 
 # Workers take it over from the environment of the process that starts them.
 RUN = os.environ.setdefault("MEMORYGRAPH_TEST_RUN", uuid.uuid4().hex[:8])
@@ -55,6 +61,7 @@ once more with compiled expressions after ten runs: that was every third plan. `
 what was planned on an empty database is right later."""
 
 MAX_MAKING_S = 240
+MAX_EMPTYING_S = 60  # a part of the time that the last test of a module has
 
 # A namespace that a test makes of another begins with the name of that.
 _EMPTY = """
@@ -122,6 +129,27 @@ def take_plain_cache(cache: AotCache, class_path: list[Path]) -> bool:
     return found is not None
 
 
+def give_schema(run: Path, server: EmbeddedServer) -> EmbeddedServer:
+    """Give a server with an empty home a database that has the schema and nothing else.
+
+    It takes as long to apply as a start: the run does it once, and copies the home of a server that was stopped.
+    """
+    with FileLock(run / "with-schema.lock"):
+        made = run / "with-schema"
+        if not made.exists():
+            template = EmbeddedServer(run / "making-schema", server.artifacts)
+            with quick_java(run):
+                status = template.up()
+            try:
+                with Connection(status.bolt_uri or "", (status.username, template.password())) as connection:
+                    apply_schema(connection)
+            finally:
+                template.down()
+            template.home.rename(made)
+    shutil.copytree(made, server.home, ignore=shutil.ignore_patterns("logs"), dirs_exist_ok=True)
+    return server
+
+
 _made: list[str] = []
 
 
@@ -138,6 +166,8 @@ class SharedNeo4j:
         self._folder = folder
         self._home = folder / "home"
         self._known = folder / "address.json"
+        self._names = folder / "names.json"
+        self._plans = folder / "plans"
 
     def address(self) -> Address:
         """Where it is; the first worker that asks starts it, applies the schema and makes every name."""
@@ -146,6 +176,9 @@ class SharedNeo4j:
                 uri, auth = _given() or self._start()
                 with Connection(uri, auth) as connection:
                     apply_schema(connection)
+                    if profile() != "ordinary" and not _given():
+                        self._names.write_text(json.dumps(store_and_list(connection)), "utf-8")
+                        self._plans.touch()
                     create_names(connection)
                 self._known.write_text(json.dumps([uri, auth]), "utf-8")
         uri, auth = json.loads(self._known.read_text("utf-8"))
@@ -153,12 +186,19 @@ class SharedNeo4j:
 
     def make_plans(self) -> None:
         """Have Neo4j plan what the package stores, by storing one of each thing, once in a run."""
-        made, (uri, auth) = self._folder / "plans", self.address()
+        uri, auth = self.address()
         with FileLock(self._folder / "plans.lock"):
-            if not made.exists():
+            if not self._plans.exists():
                 with Connection(uri, auth) as connection:
                     store_every_name(connection)
-                made.touch()
+                self._plans.touch()
+
+    def stored_names(self) -> dict[str, list[str]] | None:
+        """The names that were stored in the whole check before anything else was; None in another run."""
+        if not self._names.exists():
+            return None
+        stored: dict[str, list[str]] = json.loads(self._names.read_text("utf-8"))
+        return stored
 
     def stop(self) -> None:
         """Stop the server of the run; of a server of somebody else, delete all namespaces of the run."""
@@ -171,17 +211,21 @@ class SharedNeo4j:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def empty_namespaces(self) -> None:
-        """Empty what this process has made: what looks at all nodes takes longer with each of them."""
+        """Empty what this process has made: what looks at all nodes takes longer with each of them.
+
+        What is left after `MAX_EMPTYING_S` stays.
+        """
         if _made and self._known.exists():
             with suppress(neo4j.exceptions.DriverError, neo4j.exceptions.Neo4jError):  # then it is only slower
-                self._empty(_made)
+                self._empty(_made, MAX_EMPTYING_S)
         _made.clear()
 
-    def _empty(self, beginnings: list[str]) -> None:
+    def _empty(self, beginnings: list[str], within_s: float = math.inf) -> None:
         """Delete what is in the namespaces whose names begin so; the beginnings are equally long."""
-        driver = _driver(*self.address())
-        while driver.execute_query(_EMPTY, size=len(beginnings[0]), beginnings=beginnings).records[0]["deleted"]:
-            pass
+        driver, until = _driver(*self.address()), time.monotonic() + within_s
+        while time.monotonic() < until:
+            if not driver.execute_query(_EMPTY, size=len(beginnings[0]), beginnings=beginnings).records[0]["deleted"]:
+                return
 
     def _start(self) -> Address:
         """Start the embedded server; its program files are those of the developer's home, and downloaded once."""

@@ -32,6 +32,7 @@ from tests.mcp_server.clients import (
     stdio_command,
     text_of,
 )
+from tests.shared_neo4j import GiveSchema
 
 pytestmark = pytest.mark.anyio
 
@@ -194,8 +195,9 @@ async def test_check_contextscript_needs_no_database() -> None:
 @pytest.mark.usefixtures("quick_java")
 @pytest.mark.skipif("NEO4J_URI" in os.environ, reason="NEO4J_URI is set: Neo4j is not installed for these tests")
 async def test_who_only_checks_programs_starts_no_neo4j_and_the_first_other_call_does_also_after_a_stop(
-    home: Path,
+    home: Path, give_schema: GiveSchema
 ) -> None:
+    give_schema(EmbeddedServer(home))
     before = {path.name for path in home.iterdir()}
     async with started_in(_environment(MEMORYGRAPH_HOME=str(home)), "lazy") as client:
         await client.list_tools()

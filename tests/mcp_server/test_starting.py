@@ -38,6 +38,7 @@ from memorygraph.server import process as server_process
 from memorygraph.server.embedded import EmbeddedServer
 from tests.cli.test_stopping import locked, waiting
 from tests.mcp_server.clients import over_http, started_in, text_of
+from tests.shared_neo4j import GiveSchema
 
 pytestmark = pytest.mark.anyio
 
@@ -211,12 +212,14 @@ def test_a_call_whose_neo4j_ends_begins_the_next_start_and_says_so(graph: Memory
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_java")
 @pytest.mark.timeout(600)
-async def test_calls_in_work_when_the_embedded_neo4j_stops_are_answered_soon(tmp_path: Path) -> None:
+async def test_calls_in_work_when_the_embedded_neo4j_stops_are_answered_soon(
+    tmp_path: Path, give_schema: GiveSchema
+) -> None:
     home = tmp_path / "home"
     home.mkdir()
     artifacts = EmbeddedServer().artifacts
     installation.install(artifacts)
-    server = EmbeddedServer(home, artifacts)
+    server = give_schema(EmbeddedServer(home, artifacts))
     (home / EmbeddedServer(home).artifacts.name).symlink_to(artifacts)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NEO4J_")}
     environment |= {"MEMORYGRAPH_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}

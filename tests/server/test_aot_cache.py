@@ -21,6 +21,7 @@ from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.java import java_executable
 from memorygraph.server.settings import JVM_FLAGS
 from tests.examples import profile
+from tests.shared_neo4j import JVM_SETTINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -289,7 +290,15 @@ def linked_server(linked_artifacts: Path, tmp_path: Path) -> Iterator[EmbeddedSe
     server.down()
 
 
+@pytest.fixture
+def first_compiler_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a start cache, a start with all compilers takes twice as long."""
+    for name, value in JVM_SETTINGS.items():
+        monkeypatch.setenv(name, value)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("first_compiler_alone")
 def test_a_cache_that_the_jvm_refuses_is_given_up_and_the_server_starts_without_it(
     linked_server: EmbeddedServer, linked_cache: AotCache
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from memorygraph import EmbeddedServer, MemoryGraph
 from memorygraph.graph.connection import Connection
 from tests.graph.test_cypher import QUERIES
+from tests.shared_neo4j import GiveSchema
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_java")]
 
@@ -20,9 +21,11 @@ _OPEN_PART = re.compile(r"(?P<property>\w+) IS NOT NULL")
 
 
 @pytest.fixture(scope="module")
-def cold(quick_java: None, tmp_path_factory: pytest.TempPathFactory, artifacts: Path) -> Iterator[Connection]:
+def cold(
+    quick_java: None, tmp_path_factory: pytest.TempPathFactory, artifacts: Path, give_schema: GiveSchema
+) -> Iterator[Connection]:
     """A server that has the schema and nothing else, so that there is no sample of any index."""
-    server = EmbeddedServer(tmp_path_factory.mktemp("cold"), artifacts)
+    server = give_schema(EmbeddedServer(tmp_path_factory.mktemp("cold"), artifacts))
     try:
         with MemoryGraph.connect(server=server) as graph:
             yield graph.connection

@@ -32,6 +32,7 @@ from memorygraph.server.certificate import make_certificate
 from memorygraph.server.doctor import examine
 from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.server_home import ServerHome
+from tests.shared_neo4j import GiveSchema
 
 PAGE = Path(__file__).parents[2] / "docs" / "server.md"
 
@@ -94,8 +95,8 @@ def port_of(uri: str | None) -> int:
 
 
 @pytest.fixture(scope="module")
-def server(make_server: Callable[[], EmbeddedServer]) -> EmbeddedServer:
-    return make_server()
+def server(make_server: Callable[[], EmbeddedServer], give_schema: GiveSchema) -> EmbeddedServer:
+    return give_schema(make_server())
 
 
 @pytest.mark.slow
@@ -169,9 +170,9 @@ def test_other_drivers_can_trust_the_certificate_and_no_other(server: EmbeddedSe
 
 @pytest.mark.slow
 def test_a_server_that_cannot_prove_itself_is_started_anew(
-    make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
+    make_server: Callable[[], EmbeddedServer], give_schema: GiveSchema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = make_server()
+    server = give_schema(make_server())
     with monkeypatch.context() as earlier:
         # As the versions before the certificate did.
         lines = [line for line in settings.SETTINGS.splitlines() if "tls_level" not in line and ".ssl." not in line]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memorygraph.server.embedded import EmbeddedServer
+    from tests.shared_neo4j import GiveSchema
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_java")]
 
@@ -22,6 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_java")]
 def test_a_bundle_gives_another_server_the_same_namespace_element_by_element(
     graph: MemoryGraph,
     make_server: Callable[[], EmbeddedServer],
+    give_schema: GiveSchema,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -35,7 +37,7 @@ def test_a_bundle_gives_another_server_the_same_namespace_element_by_element(
     graph.load("context main(&anna, &bread) {\n  &anna likes &bread.\n}", "pete")
     graph.messages("talk").append({"role": "user", "content": "tea"})
     graph.export_bundle(tmp_path / "bundle")
-    with MemoryGraph.connect(server=make_server(), namespace="moved") as other:
+    with MemoryGraph.connect(server=give_schema(make_server()), namespace="moved") as other:
         other.import_bundle(tmp_path / "bundle")
         found = elements(other)
         assert found == elements(graph)

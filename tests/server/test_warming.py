@@ -13,6 +13,7 @@ from memorygraph.query import Query
 from memorygraph.server.launch import WARMING, Launch
 from memorygraph.server.server_home import ServerHome
 from tests.examples import every_nth
+from tests.shared_neo4j import GiveSchema
 
 _ALL = "MATCH (node) RETURN count(node) AS nodes, COUNT { ()-->() } AS edges"
 
@@ -20,10 +21,10 @@ _ALL = "MATCH (node) RETURN count(node) AS nodes, COUNT { ()-->() } AS edges"
 @pytest.mark.slow
 @pytest.mark.usefixtures("quick_java")
 def test_each_step_is_taken_and_nothing_is_stored(
-    make_server: Callable[[], EmbeddedServer], monkeypatch: pytest.MonkeyPatch
+    make_server: Callable[[], EmbeddedServer], give_schema: GiveSchema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NEO4J_URI", raising=False)
-    server = make_server()
+    server = give_schema(make_server())
     with MemoryGraph.connect(server=server) as graph:
         graph.load('Node(node_id="a", name="anything", data="b");')
         before = graph.query(_ALL), graph.namespaces()

@@ -21,6 +21,7 @@ from memorygraph.server.embedded import EmbeddedServer
 from memorygraph.server.installation import install
 from memorygraph.server.java import java_executable
 from tests.examples import amount
+from tests.shared_neo4j import GiveSchema
 from tests.trust.chance import seeded
 from tests.trust.rounds import loads, stored
 
@@ -34,9 +35,9 @@ client that waits in vain reaches it."""
 
 
 @pytest.fixture
-def own_server(tmp_path: Path) -> Iterator[EmbeddedServer]:
+def own_server(tmp_path: Path, give_schema: GiveSchema) -> Iterator[EmbeddedServer]:
     """A server that can be killed, with the program files of the developer's home."""
-    server = EmbeddedServer(tmp_path / "home", EmbeddedServer().artifacts)
+    server = give_schema(EmbeddedServer(tmp_path / "home", EmbeddedServer().artifacts))
     yield server
     while process := server_process.find_server(server.home):
         process.kill()

@@ -24,7 +24,7 @@ from memorygraph.server import process as server_process
 from memorygraph.server.findings import Diagnosis
 from memorygraph.server.java import java_executable
 from tests.examples import amount
-from tests.shared_neo4j import new_namespace
+from tests.shared_neo4j import GiveSchema, new_namespace
 from tests.trust.chance import seeded
 from tests.trust.loading import Client, check
 from tests.trust.machine import SmallDisk, WrongClock
@@ -45,13 +45,13 @@ WRONG_BY = [HOUR, -HOUR, DAY, -DAY, 400 * DAY, -400 * DAY, 90, -90, 0]
 class Machine:
     """A server on a disk of its own, with a clock of its own, and where clients find it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, give_schema: GiveSchema) -> None:
         self.disk = SmallDisk(folder / "disk")
         self.has_disk = self.disk.mount()
         self.clock = WrongClock(folder, "server")
         self.client_clock = WrongClock(folder, "client")
         self._java = java_executable()
-        self.server = EmbeddedServer(self.disk.folder / "home", EmbeddedServer().artifacts)
+        self.server = give_schema(EmbeddedServer(self.disk.folder / "home", EmbeddedServer().artifacts))
 
     def start(self) -> None:
         with pytest.MonkeyPatch.context() as patch:
@@ -73,8 +73,8 @@ class Machine:
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory, quick_java: None) -> Iterator[Machine]:
-    machine = Machine(tmp_path_factory.mktemp("machine"))
+def machine(tmp_path_factory: pytest.TempPathFactory, quick_java: None, give_schema: GiveSchema) -> Iterator[Machine]:
+    machine = Machine(tmp_path_factory.mktemp("machine"), give_schema)
     try:
         machine.start()
         yield machine

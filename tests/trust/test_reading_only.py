@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 
 from memorygraph import EmbeddedServer, MemoryGraph, MemoryGraphError, QueryError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.schema import apply_schema
 from memorygraph.query import Query
 from memorygraph.server import settings as server_settings
 from tests.examples import amount, every_nth, profile
-from tests.shared_neo4j import new_namespace
+from tests.shared_neo4j import GiveSchema, new_namespace
 from tests.trust.canary import Canary, listening
 from tests.trust.chance import seed, seeded
 
@@ -52,7 +51,9 @@ PLACES, DEEDS, WRITES = _texts("places"), _texts("deeds"), _texts("writes")
 
 
 @pytest.fixture(scope="module")
-def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+def reader(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, give_schema: GiveSchema
+) -> Iterator[Connection]:
     """The server of the run, and in the whole check one of its own without the settings that hold back LOAD CSV."""
     print(f"random Cypher: MEMORYGRAPH_TEST_SEED={SEED}")
     if profile() == "ordinary":
@@ -60,14 +61,13 @@ def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         with Connection(uri, auth) as connection:
             yield connection
         return
-    server = EmbeddedServer(tmp_path_factory.mktemp("open") / "home", EmbeddedServer().artifacts)
+    server = give_schema(EmbeddedServer(tmp_path_factory.mktemp("open") / "home", EmbeddedServer().artifacts))
     with pytest.MonkeyPatch.context() as patch:
         held_back = r"^(dbms\.security\.allow_csv|internal\.dbms\.cypher_ip_blocklist).*\n"
         patch.setattr(server_settings, "SETTINGS", re.sub(held_back, "", server_settings.SETTINGS, flags=re.MULTILINE))
         status = server.up()
     try:
         with Connection(status.bolt_uri or "", (status.username, server.password())) as connection:
-            apply_schema(connection)
             yield connection
     finally:
         server.down()
