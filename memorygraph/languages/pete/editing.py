@@ -56,7 +56,6 @@ class HandleSearch:
         self.faculties = {command.faculty for command in commands}
         self.declared: set[tuple[str, int]] = set()
         self.frames = [HandleFrame(0, {})]  # around the open contexts is what all of the log knows
-        self.made: list[str] = []  # by the item: until its end, these names mean what was passed
 
     def follow(self, item: syntax.Item) -> None:
         """Take what an item makes as its context's own, and enter or leave the context that it opens or closes."""
@@ -66,17 +65,15 @@ class HandleSearch:
             self.frames.append(HandleFrame(0 if item is self.outermost else item.span.start, known))
         elif isinstance(item, syntax.Closing) and len(self.frames) > 1:
             self.frames.pop()
-        for name in self.made:
+        # Until the end of the item, these names mean what was passed.
+        for name in [item.name] if isinstance(item, syntax.Opening) else syntax.bound_handles(item):
             frame.passed.pop(name, None)
-        self.made.clear()
 
     def scope_of(self, name: str, *, made: bool = False) -> int:
         """The scope of a handle: of the innermost context, above all where it is `made` here, or of what passed it."""
         if name == syntax.SELF or name in self.faculties:
             return 0
         scope, passed = self.frames[-1]
-        if made:
-            self.made.append(name)
         return scope if made else passed.get(name, scope)
 
     def name_part(self, part: SyntaxNode, item: syntax.Item) -> Iterator[Occurrence]:

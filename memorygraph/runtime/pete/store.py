@@ -24,7 +24,8 @@ from memorygraph.graph.namespace import Namespace, NamespaceTransaction, RunQuer
 from memorygraph.graph.search import MAX_TERM, name_query
 from memorygraph.graph.writes import NOTHING, run_counted
 from memorygraph.languages.engine.findings import Finding
-from memorygraph.languages.pete.continuation import ContinuationReader
+from memorygraph.languages.engine.machine import Read
+from memorygraph.languages.pete.items import read_item
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Statement, Value
 from memorygraph.query import Query
 from memorygraph.runtime.pete.addresses import AddressBook, find_addressed
@@ -282,7 +283,7 @@ class LogStore:
         pieces = read_pieces(program)
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
-            writer = self.write_new(transaction, program, pieces)
+            writer = self.write_pieces(transaction, program, *self.find_new(transaction, program, pieces))
             warnings = locate_findings(writer.compiler.warnings, program.source)
             return WriteResult(writer.counts, (*program.warnings, *warnings))
 
@@ -355,16 +356,12 @@ class LogStore:
     def queries(self, program: PeteProgram) -> list[Query]:
         """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now."""
         pieces = read_pieces(program)
-        return self.namespace.read_with(
-            lambda transaction: self.write_new(transaction, program, pieces, dry_run=True).planned
-        )
 
-    def write_new(
-        self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece], *, dry_run: bool = False
-    ) -> LogAppender:
-        """Write what the store lacks of a log."""
-        log, new = self.find_new(transaction, program, pieces)
-        return self.write_pieces(transaction, program, log, new, dry_run=dry_run)
+        def plan(transaction: NamespaceTransaction) -> list[Query]:
+            log, new = self.find_new(transaction, program, pieces)
+            return self.write_pieces(transaction, program, log, new, dry_run=True).planned
+
+        return self.namespace.read_with(plan)
 
     def write_pieces(
         self,
@@ -417,10 +414,8 @@ def read_command(text: str) -> Command | None:
     >>> read_command(" @fan, stop")
     Command(procedure='stop', faculty='fan', arguments=None, feedback=None)
     """
-    reader = ContinuationReader(1)
-    pieces = [*reader.feed(text), *reader.finish()]
-    item = pieces[0].item if pieces else None
-    return item if isinstance(item, Command) else None
+    read = read_item(text)
+    return read.value if isinstance(read, Read) and isinstance(read.value, Command) else None
 
 
 def make_feedback(data: Any) -> Piece:
