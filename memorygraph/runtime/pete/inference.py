@@ -11,6 +11,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from memorygraph.compiler.pete.goals import Goal, Term, id_order
 from memorygraph.graph.namespace import RunQuery
@@ -326,6 +327,24 @@ class ProofSearch:
             self.reasons[f"there are more than {MAX_RULES} rules to try"] = None
         if found > self.most:
             self.reasons[f"there are more than {self.most} answers"] = None
+
+
+def shorten_answers(found: Answers, labels: Mapping[str, str]) -> dict[str, Any]:
+    """Make the feedback to a question: its first answers, why there may be others, and the proof of the first.
+
+    `labels` are the addresses and names of the nodes in it.
+    """
+    if not found.answers:
+        return {"answer": "unknown"} | ({} if found.complete else {"because": found.reason})
+    first = found.answers[0]
+    shown: dict[str, Any] = {"answer": "yes"}
+    if first.bindings:
+        shown = {"answers": [{name: labels[node] for name, node in answer.bindings.items()} for answer in found.shown]}
+    if len(found.answers) > len(found.shown):
+        shown["more"] = len(found.answers) - len(found.shown)
+    if not found.complete:
+        shown["incomplete"] = found.reason
+    return shown | {"proof": explain_proof(first.proof, labels)}
 
 
 def explain_proof(proof: Proof, names: Mapping[str, str]) -> list[str]:
