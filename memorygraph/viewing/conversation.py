@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from memorygraph.json_text import UnreadableRecord, parse_stored_json
 from memorygraph.messages.graph import MessageGraph
@@ -18,16 +18,12 @@ MAX_PART_CHARACTERS = 20_000  # of a part that is no text, such as an image
 TRAINED, OFF_POLICY, LEFT_OUT = "trained on", "off-policy", "left out of training"
 
 
-class ShownCall(NamedTuple):
-    """A tool call: the name of the tool, and its arguments."""
-
-    tool: str
-    arguments: str
-
-
 @dataclass(frozen=True)
 class PageMessage:
-    """A message as the page has it: `words` are its text with what was edited marked."""
+    """A message as the page has it: `words` are its text with what was edited marked.
+
+    `parts` are types and texts, `calls` the names of tools and their arguments.
+    """
 
     anchor: str
     index: int
@@ -35,7 +31,7 @@ class PageMessage:
     speaker: str
     words: Words
     parts: tuple[tuple[str, str], ...]
-    calls: tuple[ShownCall, ...]
+    calls: tuple[tuple[str, str], ...]
     answers: str | None
     others: Mapping[str, Any]
     training: str
@@ -159,13 +155,13 @@ class ConversationPage:
                 kept.append(attachment)
 
 
-def read_calls(message: Message) -> Iterator[ShownCall]:
-    """The tool calls of a message; arguments that are JSON are indented."""
+def read_calls(message: Message) -> Iterator[tuple[str, str]]:
+    """The tools that a message calls, and their arguments, indented if they are JSON."""
     for call in message.tool_calls:
         function = call.get("function") or call.get("custom")
         called = function if isinstance(function, Mapping) else call
         given = called.get("arguments", called.get("input", ""))
-        yield ShownCall(str(called.get("name") or call.get("type") or "a tool"), show_arguments(given))
+        yield str(called.get("name") or call.get("type") or "a tool"), show_arguments(given)
 
 
 def show_arguments(given: Any) -> str:
@@ -180,8 +176,8 @@ def show_arguments(given: Any) -> str:
 
 def name_calls(message: Message) -> Iterator[tuple[str, str]]:
     """The ids of the tool calls of a message, with the names of the tools."""
-    for call, shown in zip(message.tool_calls, read_calls(message), strict=True):
-        yield str(call.get("id")), shown.tool
+    for call, (tool, _) in zip(message.tool_calls, read_calls(message), strict=True):
+        yield str(call.get("id")), tool
 
 
 def other_parts(message: Message) -> Iterator[tuple[str, str]]:

@@ -85,10 +85,10 @@ class HandleSearch:
                 made = isinstance(item, syntax.Instantiation) and part is item.ref
                 kind = "handle" if passed or made else ""
                 scope = self.scope_of(name, made=made)
-                yield self.name_handle(name, part, scope, kind, whole=item.span if made else None, fixed=passed)
+                yield self.name_handle(part, scope, kind, item.span if made else None, fixed=passed)
             case syntax.Variable(name=name):
                 scope = item.span.start if isinstance(item, syntax.Rule) else self.scope_of(name, made=True)
-                yield self.name_handle(name, part, scope, "variable")
+                yield self.name_handle(part, scope, "variable", None)
             case syntax.Opening(name=name) | syntax.Abbreviation(name=name):
                 scope = self.scope_of(name, made=True)
                 self.declared.add((name, scope))
@@ -105,16 +105,10 @@ class HandleSearch:
                     yield Occurrence(faculty, "faculty", find_word(self.text, faculty, part.span), fixed=True)
 
     def name_handle(
-        self,
-        name: str,
-        part: syntax.PeteSyntax,
-        scope: int,
-        kind: str,
-        *,
-        whole: Span | None = None,
-        fixed: bool = False,
+        self, part: syntax.Ref | syntax.Variable, scope: int, kind: str, whole: Span | None, *, fixed: bool = False
     ) -> Occurrence:
         """A handle or a variable, which is declared where it is new; that of a faculty has the faculty's name."""
+        name = part.name
         new = bool(kind) and (name, scope) not in self.declared
         if new:
             self.declared.add((name, scope))
