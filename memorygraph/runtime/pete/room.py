@@ -230,14 +230,7 @@ class Room:
 def find_unfolded(root: Frame, unfolded: Collection[int], folded: Collection[int]) -> tuple[Frame, ...]:
     """Find the contexts to be unfolded: those around others first, then the latest; none inside one to be folded."""
     missing = set(unfolded) - set(folded)
-    found: list[tuple[int, int, Frame]] = []
-    stack: list[tuple[int, Frame]] = [(0, root)]
-    while stack and missing:
-        depth, frame = stack.pop()
-        if frame.address in folded and not frame.open:
-            continue
-        if frame.address in missing:
-            missing.discard(frame.address)
-            found.append((depth, len(found), frame))
-        stack += [(depth + 1, part) for part in frame.parts if isinstance(part, Frame)]
-    return tuple(frame for _, _, frame in sorted(found, key=lambda at: at[:2]))
+    found = [frame for frame in root.frames() if frame.address in missing] if missing else []
+    found = [frame for frame in found if all(each.open or each.address not in folded for each in frame.path())]
+    found.reverse()
+    return tuple(sorted(found, key=lambda frame: len(frame.path())))
