@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from memorygraph.json_text import UnreadableRecord, parse_stored_json
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.history import Attachment, MessageEntry
 from memorygraph.messages.message import MESSAGE_KEYS, Message
-from memorygraph.viewing.pages import PageRow, pretty_json, render_page
+from memorygraph.viewing.pages import NestedRows, PageRow, flatten_rows, pretty_json, render_page
 from memorygraph.viewing.versions import MessageEdit, VersionColumn, Words, arrange_columns, mark_words
 
 MAX_PART_CHARACTERS = 20_000  # of a part that is no text, such as an image
 TRAINED, OFF_POLICY, LEFT_OUT = "trained on", "off-policy", "left out of training"
 
 
-class ShownCall(NamedTuple):
-    """A tool call: the name of the tool, and its arguments."""
-
-    tool: str
-    arguments: str
-
-
 @dataclass(frozen=True)
 class PageMessage:
-    """A message as the page has it: `words` are its text with what was edited marked."""
+    """A message as the page has it: `words` are its text with what was edited marked.
+
+    `parts` are types and texts, `calls` the names of tools and their arguments.
+    """
 
     anchor: str
     index: int
@@ -35,7 +31,7 @@ class PageMessage:
     speaker: str
     words: Words
     parts: tuple[tuple[str, str], ...]
-    calls: tuple[ShownCall, ...]
+    calls: tuple[tuple[str, str], ...]
     answers: str | None
     others: Mapping[str, Any]
     training: str
@@ -68,9 +64,9 @@ class ConversationPage:
     def render(self) -> str:
         """The page."""
         first = self.columns[0]
-        shared = tuple(self.rows(first.entries[: self.common], 0))
+        shared = tuple(flatten_rows(self.rows(first.entries[: self.common], 0)))
         parted = self.columns if len(self.columns) > 1 else []  # the versions that stand side by side
-        columns = [(column, tuple(self.column_rows(column))) for column in parted]
+        columns = [(column, tuple(flatten_rows(self.column_rows(column)))) for column in parted]
         return render_page(
             "conversation.html",
             name=self._history.name,
@@ -83,33 +79,13 @@ class ConversationPage:
             columns=columns,
         )
 
-    def column_rows(self, column: VersionColumn) -> Iterator[PageRow]:
+    def column_rows(self, column: VersionColumn) -> NestedRows:
         """The messages of a version that stand in its own column."""
         at = max(column.at, self.common)
         return self.rows(column.entries[at - column.at :], at, column)
 
-    def rows(self, entries: Sequence[MessageEntry], at: int, column: VersionColumn | None = None) -> Iterator[PageRow]:
-        """Messages with the conversations of subagents inside them, however deep these are."""
-        waiting = [self._own_rows(entries, at, column)]
-        while waiting:
-            row = next(waiting[-1], None)
-            if row is None:
-                waiting.pop()
-            elif row.kind != "subagent":
-                yield row
-            elif row.value in self._subagents:
-                yield PageRow("again", self._subagents[row.value])
-            else:
-                inner = self._history.conversation_at(row.value)
-                self._keep(inner.attachments())
-                anchor = self._subagents[row.value] = f"s{next(self._anchors)}"
-                yield PageRow("subagent", (anchor, len(inner)))
-                waiting.append(iter([PageRow("subagent_end")]))
-                waiting.append(self._own_rows(inner.entries(), 0))
-
-    def _own_rows(
-        self, entries: Sequence[MessageEntry], at: int, column: VersionColumn | None = None
-    ) -> Iterator[PageRow]:
+    def rows(self, entries: Sequence[MessageEntry], at: int, column: VersionColumn | None = None) -> NestedRows:
+        """Messages with the conversations of subagents inside them."""
         tools = dict(self._tools)
         for index, entry in enumerate(entries, at):
             if column and index in column.removed:
@@ -120,10 +96,22 @@ class ConversationPage:
             yield PageRow("message", self._show(index, entry, attachments, edit, tools))
             # What was last attached counts, as for `MessageGraph.subgraph`.
             if inner := next((each.subgraph for each in reversed(attachments) if each.subgraph), None):
-                yield PageRow("subagent", inner)
+                yield self.subagent_rows(inner)
             yield PageRow("message_end")
         if column and (end := at + len(entries)) in column.removed:
             yield PageRow("removed", [*map(self._show_removed, column.removed[end])])
+
+    def subagent_rows(self, tip: str) -> NestedRows:
+        """The conversation of a subagent, or where the page shows it already."""
+        if tip in self._subagents:
+            yield PageRow("again", self._subagents[tip])
+            return
+        inner = self._history.conversation_at(tip)
+        self._keep(inner.attachments())
+        anchor = self._subagents[tip] = f"s{next(self._anchors)}"
+        yield PageRow("subagent", (anchor, len(inner)))
+        yield self.rows(inner.entries(), 0)
+        yield PageRow("subagent_end")
 
     def _show(
         self,
@@ -167,13 +155,13 @@ class ConversationPage:
                 kept.append(attachment)
 
 
-def read_calls(message: Message) -> Iterator[ShownCall]:
-    """The tool calls of a message; arguments that are JSON are indented."""
+def read_calls(message: Message) -> Iterator[tuple[str, str]]:
+    """The tools that a message calls, and their arguments, indented if they are JSON."""
     for call in message.tool_calls:
         function = call.get("function") or call.get("custom")
         called = function if isinstance(function, Mapping) else call
         given = called.get("arguments", called.get("input", ""))
-        yield ShownCall(str(called.get("name") or call.get("type") or "a tool"), show_arguments(given))
+        yield str(called.get("name") or call.get("type") or "a tool"), show_arguments(given)
 
 
 def show_arguments(given: Any) -> str:
@@ -188,8 +176,8 @@ def show_arguments(given: Any) -> str:
 
 def name_calls(message: Message) -> Iterator[tuple[str, str]]:
     """The ids of the tool calls of a message, with the names of the tools."""
-    for call, shown in zip(message.tool_calls, read_calls(message), strict=True):
-        yield str(call.get("id")), shown.tool
+    for call, (tool, _) in zip(message.tool_calls, read_calls(message), strict=True):
+        yield str(call.get("id")), tool
 
 
 def other_parts(message: Message) -> Iterator[tuple[str, str]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -36,6 +37,22 @@ class PageRow(NamedTuple):
 
     kind: str
     value: Any = None
+
+
+NestedRows: TypeAlias = Iterator["PageRow | NestedRows"]
+
+
+def flatten_rows(rows: NestedRows) -> Iterator[PageRow]:
+    """The rows in their order, those of an inner iterator at its place; not recursive, however deep they nest."""
+    waiting = [rows]
+    while waiting:
+        row = next(waiting[-1], None)
+        if row is None:
+            waiting.pop()
+        elif isinstance(row, PageRow):
+            yield row
+        else:
+            waiting.append(row)
 
 
 def show_controls(value: Any) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from memorygraph.runtime.runs import Event, StoredRun
 from memorygraph.sentences import count_of
-from memorygraph.viewing.pages import PageRow, render_page
+from memorygraph.viewing.pages import NestedRows, PageRow, flatten_rows, render_page
 
 FACTS = ("language", "program", "status", "model", "at", "ended_at", "conversation")
 
@@ -29,29 +30,19 @@ class ShownStep:
 def render_run(run: StoredRun) -> str:
     """Render a stored run as one HTML page."""
     facts = [(name.replace("_", " "), value) for name in FACTS if (value := getattr(run, name))]
-    return render_page("run.html", name=f"run {run.id}", run=run, facts=facts, rows=tuple(list_steps(run.trace)))
+    rows = tuple(flatten_rows(list_steps(run.trace, count(1))))
+    return render_page("run.html", name=f"run {run.id}", run=run, facts=facts, rows=rows)
 
 
-def list_steps(trace: list[Event]) -> Iterator[PageRow]:
-    """The steps of a trace; those of a called agent stand inside its own, however deep that is."""
-    number = 0
-    waiting: list[Iterator[Event | PageRow]] = [iter(trace)]
-    while waiting:
-        event = next(waiting[-1], None)
-        if event is None:
-            waiting.pop()
-        elif isinstance(event, PageRow):
-            yield event
-        else:
-            number += 1
-            inner = event["data"].get("trace") if event["kind"] == "agent" else None
-            yield PageRow("step", show_step(number, event))
-            if inner:
-                yield PageRow("inside", event["data"]["agent"])
-                waiting.append(iter([PageRow("inside_end"), PageRow("step_end")]))
-                waiting.append(iter(inner))
-            else:
-                yield PageRow("step_end")
+def list_steps(trace: list[Event], numbers: Iterator[int]) -> NestedRows:
+    """The steps of a trace; those of a called agent stand inside its own."""
+    for event in trace:
+        yield PageRow("step", show_step(next(numbers), event))
+        if event["kind"] == "agent" and (inner := event["data"].get("trace")):
+            yield PageRow("inside", event["data"]["agent"])
+            yield list_steps(inner, numbers)
+            yield PageRow("inside_end")
+        yield PageRow("step_end")
 
 
 def show_step(number: int, event: Event) -> ShownStep:

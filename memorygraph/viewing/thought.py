@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from memorygraph.runtime.pete.log import Frame, LogEntry
-from memorygraph.viewing.pages import PageRow, render_page
+from memorygraph.runtime.pete.log import Frame
+from memorygraph.viewing.pages import NestedRows, PageRow, flatten_rows, render_page
 
 
 def render_thought(frame: Frame) -> str:
     """Render a context of a thought, with all that is in it, as one HTML page."""
-    rows = tuple(list_parts(frame))
+    rows = tuple(flatten_rows(list_parts(frame)))
     return render_page(
         "thought.html",
         name=frame.name,
@@ -22,18 +20,9 @@ def render_thought(frame: Frame) -> str:
     )
 
 
-def list_parts(frame: Frame) -> Iterator[PageRow]:
+def list_parts(frame: Frame) -> NestedRows:
     """The contexts and entries in their order; each context ends with a row of its own."""
-    waiting: list[Iterator[LogEntry | Frame | PageRow]] = [iter([frame])]
-    while waiting:
-        part = next(waiting[-1], None)
-        if part is None:
-            waiting.pop()
-        elif isinstance(part, PageRow):
-            yield part
-        elif isinstance(part, Frame):
-            yield PageRow("context", part)
-            waiting.append(iter([PageRow("context_end")]))
-            waiting.append(iter(part.parts))
-        else:
-            yield PageRow("entry", part)
+    yield PageRow("context", frame)
+    for part in frame.parts:
+        yield list_parts(part) if isinstance(part, Frame) else PageRow("entry", part)
+    yield PageRow("context_end")

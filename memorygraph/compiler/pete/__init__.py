@@ -20,8 +20,9 @@ from typing import Any
 
 from memorygraph.compiler.pete.concepts import Concepts, PeteRows, clipped, hash_of, join_words, verb_of
 from memorygraph.compiler.pete.goals import Goal, RuleGoals, Term
-from memorygraph.compiler.pete.state import MAX_KEY, Asked, Bound, Known, Open, parts_of
+from memorygraph.compiler.pete.state import MAX_KEY, Asked, Bound, Known, Open
 from memorygraph.errors import Span
+from memorygraph.languages.engine.syntax import walk
 from memorygraph.languages.pete import syntax
 from memorygraph.languages.pete.checks import several_tldr
 from memorygraph.languages.pete.items import NAME_PATTERN
@@ -77,10 +78,10 @@ class Compiler:
             case syntax.Closing():
                 self.end_context()
             case syntax.Abbreviation():
-                self.abbreviate(item, item, [item.name])
+                self.abbreviate(item, item)
             case syntax.Instantiation():
                 self.instantiate(item)
-            case syntax.Fact(predication) if not any(isinstance(part, syntax.Variable) for part in parts_of(item)):
+            case syntax.Fact(predication) if not syntax.bound_handles(item):
                 self.assert_fact(item, predication)
             case syntax.Fact(predication) | syntax.Question(predication):
                 self.ask(item, predication)
@@ -161,13 +162,13 @@ class Compiler:
     def instantiate(self, item: syntax.Instantiation) -> None:
         """Give a handle its meaning."""
         if isinstance(item.value, syntax.Abbreviation):
-            self.abbreviate(item, item.value, [item.value.name, item.ref.name])
+            self.abbreviate(item, item.value)
             return
         bound = self.nodes.concept(item.value) if isinstance(item.value, syntax.Nlp) else self.nodes.node_at(item.value)
-        self._entry(item, [bound.id], binds=[item.ref.name])
+        self._entry(item, [bound.id])
         self.bind(item.ref.name, [bound])
 
-    def abbreviate(self, item: syntax.Statement, context: syntax.Abbreviation, names: Sequence[str]) -> None:
+    def abbreviate(self, item: syntax.Statement, context: syntax.Abbreviation) -> None:
         """Let handles mean a closed context that is somewhere else in the store."""
         address = context.memory.address
         bound = self.nodes.node_at(context.memory)
@@ -177,8 +178,8 @@ class Compiler:
         if self.mistakes:
             return
         passed = [self.nodes.handle(ref, self.stack[-1]).id for ref in context.refs]
-        self._entry(item, [bound.id, *passed], binds=names, address=address)
-        for name in names:
+        self._entry(item, [bound.id, *passed], address=address)
+        for name in syntax.bound_handles(item):
             self.bind(name, [bound])
 
     def assert_fact(self, item: syntax.Fact, predication: syntax.Predication) -> None:
@@ -234,17 +235,13 @@ class Compiler:
         item: syntax.Statement | syntax.Feedback,
         about: Sequence[str] = (),
         *,
-        binds: Sequence[str] = (),
         address: int | None = None,
         **properties: Any,
     ) -> None:
         frame = self.stack[-1]
-        parts = list(parts_of(item))
-        if isinstance(item, syntax.Fact | syntax.Question):
-            binds = [part.name for part in parts if isinstance(part, syntax.Variable)]
         said = {
-            "mentions": sorted({part.name for part in parts if isinstance(part, syntax.Ref)}),
-            "binds": list(dict.fromkeys(binds)),
+            "mentions": sorted({part.name for part in walk(item) if isinstance(part, syntax.Ref)}),
+            "binds": list(dict.fromkeys(syntax.bound_handles(item))),
             "about": list(dict.fromkeys(filter(None, about))),
             "properties": {name: value for name, value in properties.items() if value is not None},
         }

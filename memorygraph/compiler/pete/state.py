@@ -12,7 +12,6 @@ from memorygraph.errors import Span
 from memorygraph.languages.engine.syntax import walk
 from memorygraph.languages.pete import syntax
 
-_NAMING = syntax.Ref | syntax.Variable | syntax.Memory | syntax.Nlp
 MAX_KEY = 500  # characters; an index takes no longer ones than some thousand, and their hash does as well
 
 
@@ -115,7 +114,7 @@ def needs_of(pieces: Iterable[syntax.Piece], *, root: bool, live: bool, facultie
             new += 1
         if isinstance(item, syntax.Command) and item.faculty is not None:
             concepts[key_of(item.faculty)] = item.faculty
-        for part in parts_of(item):
+        for part in walk(item):
             if isinstance(part, syntax.Nlp) and isinstance(item, syntax.Instantiation) and part is item.value:
                 concepts[key_of(part.text)] = part.concept
             elif isinstance(part, syntax.Memory):
@@ -125,10 +124,3 @@ def needs_of(pieces: Iterable[syntax.Piece], *, root: bool, live: bool, facultie
                 if root and number == 0:
                     concepts[key_of(part.name)] = part.name
     return Needs(concepts, frozenset(addresses), new + len(concepts))
-
-
-def parts_of(
-    item: syntax.Item | syntax.Feedback,
-) -> Iterator[syntax.Ref | syntax.Variable | syntax.Memory | syntax.Nlp]:
-    """All handles, variables, addresses and texts in an item, in their order."""
-    return (part for part in walk(item) if isinstance(part, _NAMING))

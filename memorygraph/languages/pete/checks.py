@@ -61,9 +61,8 @@ class _Checks:
         if isinstance(item, syntax.Closing):
             self._bind([self._frames.pop().context.name])
             return
-        parts = list(walk(item))
         if self._frames:
-            self._check_parts(item, parts)
+            self._check_parts(item, walk(item))
         if isinstance(item, syntax.Opening):
             self._frames.append(_Frame(item, {syntax.SELF, item.name, *(ref.name for ref in item.refs)}))
             return
@@ -72,14 +71,9 @@ class _Checks:
                 self._sum_up(item)
             case syntax.Rule():
                 self._rule(item)
-            case syntax.Fact() | syntax.Question():
-                self._bind(part.name for part in parts if isinstance(part, syntax.Variable))
             case syntax.Command(faculty=str(faculty)):
                 self._faculties.add(faculty)
-            case syntax.Abbreviation(name):
-                self._bind([name])
-            case syntax.Instantiation(ref, value):
-                self._bind([ref.name, value.name] if isinstance(value, syntax.Abbreviation) else [ref.name])
+        self._bind(syntax.bound_handles(item))
 
     def _bind(self, handles: Iterable[str]) -> None:
         """Let the innermost open context know handles."""

@@ -56,7 +56,6 @@ class HandleSearch:
         self.faculties = {command.faculty for command in commands}
         self.declared: set[tuple[str, int]] = set()
         self.frames = [HandleFrame(0, {})]  # around the open contexts is what all of the log knows
-        self.made: list[str] = []  # by the item: until its end, these names mean what was passed
 
     def follow(self, item: syntax.Item) -> None:
         """Take what an item makes as its context's own, and enter or leave the context that it opens or closes."""
@@ -66,17 +65,15 @@ class HandleSearch:
             self.frames.append(HandleFrame(0 if item is self.outermost else item.span.start, known))
         elif isinstance(item, syntax.Closing) and len(self.frames) > 1:
             self.frames.pop()
-        for name in self.made:
+        # Until the end of the item, these names mean what was passed.
+        for name in [item.name] if isinstance(item, syntax.Opening) else syntax.bound_handles(item):
             frame.passed.pop(name, None)
-        self.made.clear()
 
     def scope_of(self, name: str, *, made: bool = False) -> int:
         """The scope of a handle: of the innermost context, above all where it is `made` here, or of what passed it."""
         if name == syntax.SELF or name in self.faculties:
             return 0
         scope, passed = self.frames[-1]
-        if made:
-            self.made.append(name)
         return scope if made else passed.get(name, scope)
 
     def name_part(self, part: SyntaxNode, item: syntax.Item) -> Iterator[Occurrence]:
@@ -88,10 +85,10 @@ class HandleSearch:
                 made = isinstance(item, syntax.Instantiation) and part is item.ref
                 kind = "handle" if passed or made else ""
                 scope = self.scope_of(name, made=made)
-                yield self.name_handle(name, part, scope, kind, whole=item.span if made else None, fixed=passed)
+                yield self.name_handle(part, scope, kind, item.span if made else None, fixed=passed)
             case syntax.Variable(name=name):
                 scope = item.span.start if isinstance(item, syntax.Rule) else self.scope_of(name, made=True)
-                yield self.name_handle(name, part, scope, "variable")
+                yield self.name_handle(part, scope, "variable", None)
             case syntax.Opening(name=name) | syntax.Abbreviation(name=name):
                 scope = self.scope_of(name, made=True)
                 self.declared.add((name, scope))
@@ -108,16 +105,10 @@ class HandleSearch:
                     yield Occurrence(faculty, "faculty", find_word(self.text, faculty, part.span), fixed=True)
 
     def name_handle(
-        self,
-        name: str,
-        part: syntax.PeteSyntax,
-        scope: int,
-        kind: str,
-        *,
-        whole: Span | None = None,
-        fixed: bool = False,
+        self, part: syntax.Ref | syntax.Variable, scope: int, kind: str, whole: Span | None, *, fixed: bool = False
     ) -> Occurrence:
         """A handle or a variable, which is declared where it is new; that of a faculty has the faculty's name."""
+        name = part.name
         new = bool(kind) and (name, scope) not in self.declared
         if new:
             self.declared.add((name, scope))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
 from memorygraph.errors import Span
+from memorygraph.json_text import check_json_depth
 from memorygraph.languages.engine.grammar import read_grammar
 from memorygraph.languages.engine.machine import Build, Fields, Machine, Read, Stopped, build_from_fields
 from memorygraph.languages.engine.patterns import compile_pattern
@@ -27,7 +29,6 @@ MAX_NESTING = 100  # levels of brackets in a value, and of `that` in a predicati
 
 _ANSWERED = (syntax.Command, syntax.Question)
 _JSON_PIECE = compile_pattern(r'("(?:[^"\\]++|\\.)*+")|[ \t\r\n]++|([,:])')
-_BRACKET = compile_pattern(r'"(?:[^"\\]++|\\.)*+"|([\[{])|([\]}])')
 
 
 def builds_for(text: str) -> Mapping[str, Build]:
@@ -94,11 +95,10 @@ def find_too_deep(item: syntax.PeteSyntax, text: str) -> int | None:
 
 def find_deep_bracket(text: str, span: Span) -> int | None:
     """Where the brackets of a value nest too deep."""
-    depth = 0
-    for found in _BRACKET.finditer(text, *span):
-        depth += (found[1] is not None) - (found[2] is not None)
-        if depth > MAX_NESTING:
-            return found.start()
+    try:
+        check_json_depth(text[slice(*span)], MAX_NESTING)
+    except JSONDecodeError as error:
+        return span.start + error.pos
     return None
 
 

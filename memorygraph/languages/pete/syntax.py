@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from memorygraph.errors import Problem, Source
 from memorygraph.json_text import parse_json
-from memorygraph.languages.engine.syntax import SyntaxNode
+from memorygraph.languages.engine.syntax import SyntaxNode, walk
 from memorygraph.languages.pete.lemmas import lemma_of, stem_of
 
 BLANKS = " \t\r\n"
@@ -198,6 +198,20 @@ Statement: TypeAlias = (
     Abbreviation | Tldr | Comment | SensorReport | Annotation | Instantiation | Fact | Question | Rule | Command
 )
 Item: TypeAlias = Opening | Closing | Statement
+
+
+def bound_handles(item: PeteSyntax) -> list[str]:
+    """The handles that a statement gives a meaning in its context, in their order."""
+    match item:
+        case Fact() | Question():
+            return [part.name for part in walk(item) if isinstance(part, Variable)]
+        case Instantiation(ref, Abbreviation(name)):
+            return [name, ref.name]
+        case Instantiation(ref):
+            return [ref.name]
+        case Abbreviation(name):
+            return [name]
+    return []
 
 
 class Piece(NamedTuple):

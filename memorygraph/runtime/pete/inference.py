@@ -11,34 +11,46 @@ import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any
 
 from memorygraph.compiler.pete.goals import Goal, Term, id_order
 from memorygraph.graph.namespace import RunQuery
 from memorygraph.limits import spend
-from memorygraph.runtime.pete.rules import MAX_RULES, Clause, Environment, Knowledge, Pair, Pattern, RuleUse
+from memorygraph.runtime.pete.rules import MAX_RULES, Environment, Knowledge, Pair, Pattern, Predicate, RuleUse
 
 MAX_FACTS = 100_000
 # Each answer of a goal goes to each partial proof that waits for it: this bounds how often, for each goal allowed.
 STEPS_PER_GOAL = 100
 MAX_SHOWN_ANSWERS = 10  # of one question, in a log
 
-Place: TypeAlias = tuple["GoalTable", Pair]  # where an answer is kept
 
-
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Proof:
-    """Why a goal without variables holds: it was asserted by an edge, or a rule says it because of other proofs.
+    """Why a predicate holds of two nodes: it was asserted by an edge, or a rule says it because of other proofs.
 
-    `rule` is the id of the rule, `by` what it is called. Proofs share their parts: written out as a tree, one can
-    be far longer than it is in memory.
+    `rule` is the id of the rule, `by` what it is called, `height` how many rules nest in the proof. Proofs share their
+    parts: written out as a tree, one can be far longer than it is in memory.
     """
 
-    goal: Goal
-    edge: str | None
-    rule: str | None
-    because: tuple[Proof, ...] = field(repr=False)
+    predicate: Predicate
+    ends: Pair
+    surface: str  # the predicate as it was written
+    edge: str | None = None
+    rule: str | None = None
     by: str = ""
+    because: tuple[Proof, ...] = field(default=(), repr=False)
+    height: int = 0
+
+    @property
+    def goal(self) -> Goal:
+        """What it proves."""
+        subject, object_ = self.ends
+        lemma, negated = self.predicate
+        return Goal(Term(subject), lemma, Term(object_), negated, (self.surface,))
+
+    def become(self, better: Proof) -> None:
+        """Hold for another reason, also for the proofs that stand on this one."""
+        vars(self).update(vars(better))
 
 
 @dataclass(frozen=True)
@@ -71,20 +83,9 @@ class Answers:
             proof = waiting.pop()
             if id(proof) not in seen:
                 seen.add(id(proof))
-                named.update(dict.fromkeys(term.node for term in (proof.goal.subject, proof.goal.object) if term.node))
+                named.update(dict.fromkeys(proof.ends))
                 waiting += reversed(proof.because)
         return list(named)
-
-
-@dataclass(eq=False)
-class FoundProof:
-    """Why an answer holds: an edge, or a clause and the answers that satisfy its body."""
-
-    height: int
-    surface: str
-    edge: str | None = None
-    clause: Clause | None = None
-    because: tuple[Place, ...] = ()
 
 
 @dataclass(eq=False)
@@ -95,18 +96,20 @@ class PartialProof:
     use: RuleUse
     environment: Environment
     height: int = 0
-    because: tuple[Place, ...] = ()
+    because: tuple[Proof, ...] = ()
 
     @property
     def goal(self) -> int:
         """The goal of the rule that it waits for."""
         return self.use.order[len(self.because)]
 
-    def conclusion(self) -> FoundProof:
+    def conclusion(self, ends: Pair) -> Proof:
         """The proof that it has come to be, with its parts as the rule names them."""
-        clause = self.use.clause
-        because = sorted(zip(self.use.order, self.because, strict=True), key=lambda part: part[0])
-        return FoundProof(self.height + 1, clause.rule.head.surface, None, clause, tuple(place for _, place in because))
+        rule = self.use.clause.rule
+        parts = sorted(zip(self.use.order, self.because, strict=True), key=lambda part: part[0])
+        because = tuple(proof for _, proof in parts)
+        predicate, surface = self.owner.pattern.predicate, rule.head.surface
+        return Proof(predicate, ends, surface, None, rule.id, rule.called, because, self.height + 1)
 
 
 @dataclass(eq=False)
@@ -118,19 +121,20 @@ class GoalTable:
 
     pattern: Pattern
     level: int  # in how many rules the goal is nested at least
-    answers: dict[Pair, FoundProof] = field(default_factory=dict)
+    answers: dict[Pair, Proof] = field(default_factory=dict)
     goals: set[GoalTable] = field(default_factory=set)  # that it waits for
     expanded: bool = False
-    by_end: dict[tuple[str | None, str | None], list[Pair]] = field(default_factory=lambda: defaultdict(list))
+    by_end: dict[tuple[str | None, str | None], list[Proof]] = field(default_factory=lambda: defaultdict(list))
     steps: dict[tuple[str | None, str | None, bool], list[PartialProof]] = field(default_factory=dict)
 
-    def fitting(self, pattern: Pattern) -> Iterable[Pair]:
+    def fitting(self, pattern: Pattern) -> Iterable[Proof]:
         """The answers that fit a goal."""
         subject, object_, same, _ = pattern
         if subject is not None and object_ is not None:
-            return [(subject, object_)] if (subject, object_) in self.answers else []
-        pairs = self.answers if subject is None and object_ is None else self.by_end.get((subject, object_), ())
-        return [pair for pair in pairs if pair[0] == pair[1]] if same else pairs
+            return [self.answers[subject, object_]] if (subject, object_) in self.answers else []
+        every = subject is None and object_ is None
+        proofs = self.answers.values() if every else self.by_end.get((subject, object_), ())
+        return [proof for proof in proofs if proof.ends[0] == proof.ends[1]] if same else proofs
 
     def waiting(self, pair: Pair) -> Iterator[PartialProof]:
         """The steps that wait for an answer."""
@@ -165,7 +169,7 @@ class ProofSearch:
         self.depth, self.most, self.most_goals = depth, most, most_goals
         self.tables: dict[Pattern, GoalTable] = {}
         self.steps: dict[tuple[GoalTable, RuleUse, int, Environment], tuple[PartialProof, GoalTable]] = {}
-        self.agenda: list[tuple[int, int, PartialProof, GoalTable, Pair]] = []
+        self.agenda: list[tuple[int, int, PartialProof, Proof]] = []
         self.unread: list[GoalTable] = []
         self.unexpanded: list[GoalTable] = []
         self.reasons: dict[str, None] = {}
@@ -199,8 +203,9 @@ class ProofSearch:
         facts = self.knowledge.facts([table.pattern for table in tables], left + 1)
         self.rows += len(facts)
         for row in facts[:left]:
-            found = FoundProof(0, row["surface"], row["edge"])
-            self.offer(tables[row["goal"]], (row["subject"], row["object"]), found)
+            table = tables[row["goal"]]
+            ends = row["subject"], row["object"]
+            self.offer(table, Proof(table.pattern.predicate, ends, row["surface"], row["edge"]))
         if self.rows > MAX_FACTS:
             raise BoundMet(f"more than {MAX_FACTS} facts were to be read")
 
@@ -254,52 +259,55 @@ class ProofSearch:
             step.owner.goals.add(table)
             table.steps.setdefault(pattern[:3], []).append(step)
             self.steps[key] = step, table
-        for pair in table.fitting(pattern):
-            self.hand(step, table, pair)
+        for proof in table.fitting(pattern):
+            self.hand(step, proof)
 
-    def hand(self, step: PartialProof, table: GoalTable, pair: Pair) -> None:
+    def hand(self, step: PartialProof, proof: Proof) -> None:
         """Put an answer on the agenda of a partial proof, unless the proof would be too high."""
-        height = max(step.height, table.answers[pair].height)
+        height = max(step.height, proof.height)
         if height < self.depth:
             self.handed += 1
             if self.handed > self.most_goals * STEPS_PER_GOAL:
                 raise BoundMet(f"more than {self.most_goals * STEPS_PER_GOAL} steps were to be taken")
-            heapq.heappush(self.agenda, (height, self.handed, step, table, pair))
+            heapq.heappush(self.agenda, (height, self.handed, step, proof))
 
-    def advance(self, height: int, _: int, step: PartialProof, table: GoalTable, pair: Pair) -> None:
+    def advance(self, height: int, _: int, step: PartialProof, proof: Proof) -> None:
         """Take a partial proof past its goal by one of the answers."""
         spend()
-        if height > max(step.height, table.answers[pair].height):
+        if height > max(step.height, proof.height):
             return  # it is on the agenda with the better proof too
         clause = step.use.clause
-        environment = clause.extend(step.goal, step.environment, pair)
-        further = PartialProof(step.owner, step.use, environment, height, (*step.because, (table, pair)))
+        environment = clause.extend(step.goal, step.environment, proof.ends)
+        further = PartialProof(step.owner, step.use, environment, height, (*step.because, proof))
         if len(further.because) < len(step.use.order):
             self.wait(further)
-        elif conclusion := clause.conclude(environment):
-            self.offer(step.owner, conclusion, further.conclusion())
+        elif ends := clause.conclude(environment):
+            self.offer(step.owner, further.conclusion(ends))
         else:
             self.reasons[f'the rule "{clause.rule.called}" does not say what a variable of its head is'] = None
 
-    def offer(self, table: GoalTable, pair: Pair, found: FoundProof) -> None:
+    def offer(self, table: GoalTable, found: Proof) -> None:
         """Keep an answer if it is new or its proof is less high, and hand it to all that wait for it."""
-        former = table.answers.get(pair)
-        if former is None:
-            table.by_end[pair[0], None].append(pair)
-            table.by_end[None, pair[1]].append(pair)
-        if former is None or found.height < former.height:
-            table.answers[pair] = found
-            for step in table.waiting(pair):
-                self.hand(step, table, pair)
+        kept = table.answers.setdefault(found.ends, found)
+        if kept is found:
+            table.by_end[found.ends[0], None].append(found)
+            table.by_end[None, found.ends[1]].append(found)
+        elif found.height < kept.height:
+            kept.become(found)
+        else:
+            return
+        for step in table.waiting(found.ends):
+            self.hand(step, kept)
 
     def answers(self) -> Answers:
         """The answers in their order, with their proofs."""
         pairs = sorted(self.root.answers, key=lambda pair: (id_order(pair[0]), id_order(pair[1])))
-        proofs = self.build_proofs(pairs[: self.most])
         ends = self.goal.subject.variable, self.goal.object.variable
         answers = tuple(
-            GoalAnswer({end: node for end, node in zip(ends, pair, strict=True) if end is not None}, proof)
-            for pair, proof in zip(pairs, proofs, strict=False)
+            GoalAnswer(
+                {end: node for end, node in zip(ends, pair, strict=True) if end is not None}, self.root.answers[pair]
+            )
+            for pair in pairs[: self.most]
         )
         if self.root.pattern.ground and pairs:  # yes is all that could be answered
             return Answers(answers, complete=True, reason=None)
@@ -320,24 +328,23 @@ class ProofSearch:
         if found > self.most:
             self.reasons[f"there are more than {self.most} answers"] = None
 
-    def build_proofs(self, pairs: list[Pair]) -> list[Proof]:
-        """Build the proofs of the goal's answers. What a proof stands on is always less high than it."""
-        wanted = [(self.root, pair) for pair in pairs]
-        needed: dict[Place, FoundProof] = {}
-        while wanted:
-            place = table, pair = wanted.pop()
-            if place not in needed:
-                needed[place] = table.answers[pair]
-                wanted += needed[place].because
-        made: dict[Place, Proof] = {}
-        for (table, pair), found in sorted(needed.items(), key=lambda item: item[1].height):
-            lemma, negated = table.pattern.predicate
-            goal = Goal(Term(pair[0]), lemma, Term(pair[1]), negated, (found.surface,))
-            rule = found.clause.rule if found.clause else None
-            identifier, called = (rule.id, rule.called) if rule else (None, "")
-            because = tuple(made[place] for place in found.because)
-            made[table, pair] = Proof(goal, found.edge, identifier, because, called)
-        return [made[self.root, pair] for pair in pairs]
+
+def shorten_answers(found: Answers, labels: Mapping[str, str]) -> dict[str, Any]:
+    """Make the feedback to a question: its first answers, why there may be others, and the proof of the first.
+
+    `labels` are the addresses and names of the nodes in it.
+    """
+    if not found.answers:
+        return {"answer": "unknown"} | ({} if found.complete else {"because": found.reason})
+    first = found.answers[0]
+    shown: dict[str, Any] = {"answer": "yes"}
+    if first.bindings:
+        shown = {"answers": [{name: labels[node] for name, node in answer.bindings.items()} for answer in found.shown]}
+    if len(found.answers) > len(found.shown):
+        shown["more"] = len(found.answers) - len(found.shown)
+    if not found.complete:
+        shown["incomplete"] = found.reason
+    return shown | {"proof": explain_proof(first.proof, labels)}
 
 
 def explain_proof(proof: Proof, names: Mapping[str, str]) -> list[str]:
@@ -345,9 +352,9 @@ def explain_proof(proof: Proof, names: Mapping[str, str]) -> list[str]:
 
     `names` are those of the nodes; a node without one is shown by its id.
 
-    >>> ends = Term("memory-1"), Term("meat")
-    >>> likes = Proof(Goal(ends[0], "like", ends[1], forms=("likes",)), "edge-1", None, ())
-    >>> eats = Proof(Goal(ends[0], "eat", ends[1], forms=("eats",)), None, "memory-3", (likes,), "_x eats _y if …")
+    >>> ends = ("memory-1", "meat")
+    >>> likes = Proof(Predicate("like", False), ends, "likes", "edge-1")
+    >>> eats = Proof(Predicate("eat", False), ends, "eats", rule="memory-3", by="_x eats _y if …", because=(likes,))
     >>> print(*explain_proof(eats, {"memory-1": "leo"}), sep="\n")
     leo eats meat, by the rule "_x eats _y if …", because
       leo likes meat (fact)
@@ -357,13 +364,14 @@ def explain_proof(proof: Proof, names: Mapping[str, str]) -> list[str]:
     rest = [(proof, "")]
     while rest:
         proof, indent = rest.pop()
-        text = proof.goal.text(names)
+        goal = proof.goal
+        text = goal.text(names)
         if proof.rule is None:
             lines.append(f"{indent}{text} (fact)")
-        elif proof.goal in shown:
+        elif goal in shown:
             lines.append(f"{indent}{text} (as above)")
         else:
-            shown.add(proof.goal)
+            shown.add(goal)
             lines.append(f'{indent}{text}, by the rule "{proof.by or proof.rule}", because')
             rest += [(reason, indent + "  ") for reason in reversed(proof.because)]
     return lines

@@ -115,12 +115,7 @@ class Units:
         child = self.child(unit)
         if child is None:
             return "".join([part.text for part in self.parts(unit) if isinstance(part, LogEntry)])
-        return child.folded_text if child.can_fold else self.whole(unit)
-
-    def whole(self, unit: int) -> str:
-        """The text of a context in it of which nothing is left out."""
-        child = self.child(unit)
-        return "" if child is None else "".join(child.texts(self.folded))
+        return child.folded_text if child.can_fold else "".join(child.texts(self.folded))
 
     def size(self, unit: int) -> int:
         """The size of its text."""
@@ -172,13 +167,14 @@ class Page:
         self.whole: set[int] = set()
         self.inner: dict[int, Page] = {}  # the pages on it, by their units
         self.tried = 0
-
-    def pages_around(self) -> list[Page]:
-        """The pages it stands on, the nearest first."""
-        pages = [self]
-        while pages[-1].above is not None:
-            pages.append(pages[-1].above)
-        return pages[1:]
+        # Its size with nothing in view but what is no longer than its line, and without the page of the nearest unit.
+        if nearest:
+            self.least = self.borders + self.around(self.nearest)
+            self.add(self.nearest)
+        else:
+            filling, whole = self.filling(0, units.count)
+            self.least = self.borders + filling
+            self.chosen += range(units.count if whole else 0)
 
     def unit_of(self, child: Frame) -> int:
         """The unit that a context in it is."""
@@ -232,11 +228,6 @@ class Page:
         if self.tried < self.nearest:
             return self.nearest - 1 - self.tried
         return self.tried if self.tried < self.units.count else None
-
-    @property
-    def least(self) -> int:
-        """The size of it with nothing in view but what is no longer than its line."""
-        return self.borders + self.filling(0, self.units.count)[0]
 
     @property
     def borders(self) -> int:

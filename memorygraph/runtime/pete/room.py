@@ -38,62 +38,53 @@ class Wishes:
 
 
 class Room:
-    """A room, and the pages on which it is given out."""
+    """A room, and the pages on which it is given out: at first, the heads on the way to the current context stand."""
 
-    def __init__(self, limit: int, measure: Measure, wishes: Wishes, known: dict[int, Units]) -> None:
+    def __init__(
+        self, root: Frame, measure: Measure, wishes: Wishes, limit: int = 0, known: dict[int, Units] | None = None
+    ) -> None:
+        self.root = root
         self.limit = limit
         self.used = 0
         self.measure = measure
         self.wishes = wishes
         self.pages: dict[int, Page] = {}
-        self._known = known
+        self._known = {} if known is None else known
         self._fresh: list[tuple[Page, int]] = []
         self._mentioned: set[str] = set()
         self._explaining = limit // 4
         self._steps = MAX_STEPS
+        path = root.innermost().path()
+        self.open(path[path.index(root) :])
 
-    def open(self, path: Sequence[Frame], until: int | None = None) -> bool:
-        """Let the heads of a path stand, from one that does or from the outermost, unless they are too large."""
-        known = next((n for n in range(len(path), 0, -1) if id(path[n - 1]) in self.pages), 0)
-        if known == len(path):
-            return True
-        above = self.pages[id(path[known - 1])] if known else None
-        fresh = len(self._fresh)
-        made, size = self.build_pages(path[known:], above)
+    def enlarge(self, limit: int) -> Room:
+        """Make another room for the same log, and give it out."""
+        room = Room(self.root, self.measure, self.wishes, limit, self._known)
+        room.give_out(room.pages[id(self.root.innermost())])
+        return room
+
+    def open(self, path: Sequence[Frame], above: Page | None = None) -> bool:
+        """Let the heads of a path stand, on a page `above` unless they have no room there."""
+        made: list[Page] = []
+        for frame, kept in zip(path, [*path[1:], None], strict=True):
+            if id(frame) not in self._known:
+                self._known[id(frame)] = Units(frame, self.measure, self.wishes.folded)
+            made.append(Page(self._known[id(frame)], made[-1] if made else above, kept))
+        size = sum(page.least for page in made)
         if above is not None:
             unit = made[0].place
             size = size - above.units.size(unit) if above.shows(unit) else above.growth(unit, size)
-        if until is not None and self.used + size > until:
-            del self._fresh[fresh:]
-            return False
+            if self.used + size > self.limit:
+                return False
         self.used += size
+        for page in made:
+            self.pages[id(page.frame)] = page
+            self._fresh += [(page, unit) for unit in page.chosen]
+            if page.above is not None:
+                page.above.inner[page.place] = page
         if above is not None:
             self.bring(above, made[0].place)
-            above.inner[made[0].place] = made[0]
-        self.pages.update((id(page.frame), page) for page in made)
         return True
-
-    def build_pages(self, frames: Sequence[Frame], above: Page | None) -> tuple[list[Page], int]:
-        """Build pages that stand on each other, the first on one that is known, and measure them."""
-        made: list[Page] = []
-        size = 0
-        for frame, kept in zip(frames, [*frames[1:], None], strict=True):
-            if id(frame) not in self._known:
-                self._known[id(frame)] = Units(frame, self.measure, self.wishes.folded)
-            page = Page(self._known[id(frame)], above, kept)
-            if made:
-                made[-1].inner[page.place] = page
-            if kept is None:
-                size += page.least
-                if page.filling(0, page.units.count)[1]:
-                    page.chosen.extend(range(page.units.count))
-                    self._fresh += [(page, unit) for unit in page.chosen]
-            else:
-                size += page.borders + page.around(page.nearest)
-                self.bring(page, page.nearest)
-            made.append(page)
-            above = page
-        return made, size
 
     def bring(self, page: Page, unit: int) -> None:
         """Bring a unit into view, with what stands beside it and is no longer than its line."""
@@ -110,10 +101,9 @@ class Room:
             page.chosen = list(range(page.units.count))
             page.whole = {unit for unit in page.chosen if self.may_unfold(page, unit)}
 
-    def give_out(self, current: Frame) -> None:
-        """Give out the room around the current context."""
-        page = self.pages[id(current)]
-        around = page.pages_around()
+    def give_out(self, page: Page) -> None:
+        """Give out the room around the page of the current context."""
+        around = [self.pages[id(frame)] for frame in reversed(page.frame.path()[:-1]) if id(frame) in self.pages]
         last = page.next()
         if last is not None and not self.show(page, last, self.limit):
             page.tried += 1
@@ -194,8 +184,13 @@ class Room:
 
     def unfold(self, frame: Frame) -> Page | None:
         """Unfold a context and those around it; return its page where the whole of it has no room."""
-        path = self.find_path(frame)
-        if len(path) < 2 or not self.open(path, self.limit):
+        path: list[Frame] = []  # from it to the nearest context with a page
+        around: Frame | None = frame
+        while around is not None and id(around) not in self.pages:
+            path.append(around)
+            around = around.parent
+        above = self.pages.get(id(around))
+        if above is None or not path or above.unit_of(path[-1]) in above.whole or not self.open(path[::-1], above):
             return None
         page = self.pages[id(frame)]
         more = self.measure_whole(frame) - page.least
@@ -207,19 +202,6 @@ class Room:
         page.above.whole.add(page.place)
         self._fresh = [fresh for fresh in self._fresh if fresh[0] is not page]
         return None
-
-    def find_path(self, frame: Frame) -> list[Frame]:
-        """Find the contexts from the nearest one with a page to this one; none if one around it is shown whole."""
-        path: list[Frame] = [frame]
-        while id(path[-1]) not in self.pages:
-            around = path[-1].parent
-            if around is None:
-                return []
-            path.append(around)
-        page = self.pages[id(path[-1])]
-        if len(path) > 1 and page.unit_of(path[-2]) in page.whole:
-            return []
-        return path[::-1]
 
     def unfold_more(self, pages: Iterable[Page]) -> None:
         """Unfold what is shown folded, as far as it has room."""
@@ -248,14 +230,7 @@ class Room:
 def find_unfolded(root: Frame, unfolded: Collection[int], folded: Collection[int]) -> tuple[Frame, ...]:
     """Find the contexts to be unfolded: those around others first, then the latest; none inside one to be folded."""
     missing = set(unfolded) - set(folded)
-    found: list[tuple[int, int, Frame]] = []
-    stack: list[tuple[int, Frame]] = [(0, root)]
-    while stack and missing:
-        depth, frame = stack.pop()
-        if frame.address in folded and not frame.open:
-            continue
-        if frame.address in missing:
-            missing.discard(frame.address)
-            found.append((depth, len(found), frame))
-        stack += [(depth + 1, part) for part in frame.parts if isinstance(part, Frame)]
-    return tuple(frame for _, _, frame in sorted(found, key=lambda at: at[:2]))
+    found = [frame for frame in root.frames() if frame.address in missing] if missing else []
+    found = [frame for frame in found if all(each.open or each.address not in folded for each in frame.path())]
+    found.reverse()
+    return tuple(sorted(found, key=lambda frame: len(frame.path())))

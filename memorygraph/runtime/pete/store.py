@@ -24,17 +24,17 @@ from memorygraph.graph.namespace import Namespace, NamespaceTransaction, RunQuer
 from memorygraph.graph.search import MAX_TERM, name_query
 from memorygraph.graph.writes import NOTHING, run_counted
 from memorygraph.languages.engine.findings import Finding
-from memorygraph.languages.pete.continuation import ContinuationReader
+from memorygraph.languages.engine.machine import Read
+from memorygraph.languages.pete.items import read_item
 from memorygraph.languages.pete.syntax import Command, Feedback, Opening, PeteProgram, Piece, Statement, Value
 from memorygraph.query import Query
 from memorygraph.runtime.pete.addresses import AddressBook, find_addressed
 from memorygraph.runtime.pete.faculties import Faculties
-from memorygraph.runtime.pete.inference import Answers, ask
+from memorygraph.runtime.pete.inference import ask, shorten_answers
 from memorygraph.runtime.pete.log import Frame, LogEntry
 
 LANGUAGE = "pete"
 MAX_READS = 5
-MakeFeedback = Callable[[Answers, dict[str, str]], Piece]
 
 
 class LogInfo(NamedTuple):
@@ -80,23 +80,17 @@ class LogAppender:
     """Adds pieces to a log within one transaction; with `dry_run`, it only plans the queries that would do so."""
 
     def __init__(
-        self,
-        transaction: NamespaceTransaction,
-        log: int | None,
-        *,
-        live: bool = False,
-        dry_run: bool = False,
-        answered: MakeFeedback | None = None,
+        self, transaction: NamespaceTransaction, log: int | None, *, live: bool = False, dry_run: bool = False
     ) -> None:
         self._transaction = transaction
         self._namespace = transaction.namespace
         self._addresses = AddressBook(transaction)
         self._known = Known()
-        self._answered = answered
         self._live = live
         self._dry_run = dry_run
         self.planned: list[Query] = []
         self.counts = dict(NOTHING)
+        self.feedback: dict[str, Any] | None = None  # to the question that was answered in the log
         stack: list[Open] = []
         if log is not None:
             [called] = transaction.run("pete/called-faculties", log=log)
@@ -133,10 +127,11 @@ class LogAppender:
             if not bound:
                 message = f"nothing is known that answers this; `&{variable}` means nothing now"
                 self.compiler.warnings.append(Finding(message, "no-answer", question.span))
-        if self._answered is not None and question.shown:
+        if self._live and question.shown:
             shown = self._addresses.assign(found.shown_nodes, self.take_addresses)
             labels = {row["id"]: f"memory:{row['address']} {row['name'] or ''}".rstrip() for row in shown}
-            self.compiler.add(self._answered(found, labels))
+            self.feedback = shorten_answers(found, labels)
+            self.compiler.add(make_feedback(self.feedback))
 
     def take_addresses(self, count: int) -> list[int]:
         """Take the next free addresses, for nodes that were there before."""
@@ -227,26 +222,27 @@ class LogStore:
         *,
         stack: Sequence[int] | None = None,
         live: bool = False,
-        answered: MakeFeedback | None = None,
         closing: tuple[Query, ...] = (),
-    ) -> tuple[Finding, ...]:
-        """Add pieces to a log, or, without one, begin it; return what was taken differently than it was written.
+    ) -> tuple[tuple[Finding, ...], dict[str, Any] | None]:
+        """Add pieces to a log, or, without one, begin it.
 
-        `stack` are the contexts that must be open, or it is a ConflictError. `answered` makes of the answers to a
-        question the feedback that the log gets. Where it raises, nothing was written.
+        `stack` are the contexts that must be open, or it is a ConflictError. Where it raises, nothing was written.
+
+        Returns:
+            What was taken differently than it was written, and the feedback that a question of a `live` model got.
         """
-        warnings: list[Finding] = []
+        writers: list[LogAppender] = []  # one for each attempt
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
-            writer = LogAppender(transaction, log, live=live, answered=answered)
+            writer = LogAppender(transaction, log, live=live)
             if stack is not None and [frame.address for frame in writer.compiler.stack] != list(stack):
                 raise ConflictError("the log went on elsewhere meanwhile; nothing was added to it")
             writer.write(pieces)
-            warnings[:] = writer.compiler.warnings
+            writers.append(writer)
             return WriteResult(writer.counts)
 
         Loader(self.namespace, LANGUAGE).store(write, statements=len(pieces), closing=closing)
-        return tuple(warnings)
+        return tuple(writers[-1].compiler.warnings), writers[-1].feedback
 
     def pending(self, log: int) -> list[PendingCommand]:
         """List the commands of a log that can be answered, in their order."""
@@ -282,7 +278,7 @@ class LogStore:
         pieces = read_pieces(program)
 
         def write(transaction: NamespaceTransaction, _stored: object) -> WriteResult:
-            writer = self.write_new(transaction, program, pieces)
+            writer = self.write_pieces(transaction, program, *self.find_new(transaction, program, pieces))
             warnings = locate_findings(writer.compiler.warnings, program.source)
             return WriteResult(writer.counts, (*program.warnings, *warnings))
 
@@ -355,16 +351,12 @@ class LogStore:
     def queries(self, program: PeteProgram) -> list[Query]:
         """Plan what `load` would write for a log, as far as its questions can be answered by what is stored now."""
         pieces = read_pieces(program)
-        return self.namespace.read_with(
-            lambda transaction: self.write_new(transaction, program, pieces, dry_run=True).planned
-        )
 
-    def write_new(
-        self, transaction: NamespaceTransaction, program: PeteProgram, pieces: list[Piece], *, dry_run: bool = False
-    ) -> LogAppender:
-        """Write what the store lacks of a log."""
-        log, new = self.find_new(transaction, program, pieces)
-        return self.write_pieces(transaction, program, log, new, dry_run=dry_run)
+        def plan(transaction: NamespaceTransaction) -> list[Query]:
+            log, new = self.find_new(transaction, program, pieces)
+            return self.write_pieces(transaction, program, log, new, dry_run=True).planned
+
+        return self.namespace.read_with(plan)
 
     def write_pieces(
         self,
@@ -417,10 +409,8 @@ def read_command(text: str) -> Command | None:
     >>> read_command(" @fan, stop")
     Command(procedure='stop', faculty='fan', arguments=None, feedback=None)
     """
-    reader = ContinuationReader(1)
-    pieces = [*reader.feed(text), *reader.finish()]
-    item = pieces[0].item if pieces else None
-    return item if isinstance(item, Command) else None
+    read = read_item(text)
+    return read.value if isinstance(read, Read) and isinstance(read.value, Command) else None
 
 
 def make_feedback(data: Any) -> Piece:

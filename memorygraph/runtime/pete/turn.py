@@ -17,7 +17,6 @@ from memorygraph.llm.model import OpenAIModel
 from memorygraph.messages.recorder import Recorder
 from memorygraph.query import Query
 from memorygraph.runtime.pete.faculties import Faculties, Faculty
-from memorygraph.runtime.pete.inference import Answers, explain_proof
 from memorygraph.runtime.pete.log import Frame
 from memorygraph.runtime.pete.replies import CUT_OFF, PeteReply, ReplyReader
 from memorygraph.runtime.pete.store import LogStore, UnfitPiece, make_feedback
@@ -163,19 +162,12 @@ class TurnTaker:
         """Store what fits, and let the system answer."""
         depth = len(stack)
         pieces = begin_line(reply.pieces, depth)
-        feedback: dict[str, Any] = {}
-
-        def answer_question(found: Answers, labels: Mapping[str, str]) -> Piece:
-            nonlocal feedback
-            feedback = shorten_answers(found, labels)
-            return make_feedback(feedback)
-
         try:
-            noted = self.store.append(log, pieces, stack=stack, live=True, answered=answer_question, closing=(joined,))
+            noted, feedback = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
         except UnfitPiece as unfit:
             turn = replace(turn, problems=(reply.problem_at(unfit.number, unfit.mistakes[0]),))
             pieces = pieces[: unfit.number]
-            noted = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
+            noted, feedback = self.store.append(log, pieces, stack=stack, live=True, closing=(joined,))
         written = "".join(piece.text for piece in pieces)
         depth += sum(isinstance(item, Opening) - isinstance(item, Closing) for item, _ in pieces)
         warnings = (*turn.warnings, *(mistake.message for mistake in noted))
@@ -198,24 +190,6 @@ class TurnTaker:
         warnings = turn.warnings if answered.text else (*turn.warnings, ANSWERED_ELSEWHERE)
         written = turn.written + answered.text
         return replace(turn, written=written, command=name, feedback=answered.feedback, warnings=warnings)
-
-
-def shorten_answers(found: Answers, labels: Mapping[str, str]) -> dict[str, Any]:
-    """Make the feedback to a question: its first answers, why there may be others, and the proof of the first.
-
-    `labels` are the addresses and names of the nodes in it.
-    """
-    if not found.answers:
-        return {"answer": "unknown"} | ({} if found.complete else {"because": found.reason})
-    first = found.answers[0]
-    shown: dict[str, Any] = {"answer": "yes"}
-    if first.bindings:
-        shown = {"answers": [{name: labels[node] for name, node in answer.bindings.items()} for answer in found.shown]}
-    if len(found.answers) > len(found.shown):
-        shown["more"] = len(found.answers) - len(found.shown)
-    if not found.complete:
-        shown["incomplete"] = found.reason
-    return shown | {"proof": explain_proof(first.proof, labels)}
 
 
 def begin_line(pieces: Sequence[Piece], depth: int) -> tuple[Piece, ...]:

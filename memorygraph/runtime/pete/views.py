@@ -6,10 +6,10 @@ budget give the same view. What comes first when room is short is told by `room`
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from memorygraph.budget import Budget
 from memorygraph.context.clipping import Strategy
@@ -21,7 +21,6 @@ from memorygraph.runtime.pete.log import Frame, LogEntry
 from memorygraph.runtime.pete.pages import (
     Measure,
     Page,
-    Units,
     count_statements,
     count_tokens_once,
     measure_of,
@@ -87,13 +86,33 @@ class HiddenRun(NamedTuple):
 
 @dataclass
 class ShownContext:
-    """A context in view: its page if it has one, its own texts, what is out of view, and what is folded in it."""
+    """A context in view: its page if it has one, its pieces in their order, what is out of view, and what is folded.
+
+    The pieces are its own texts, and the contexts in it that are in view themselves.
+    """
 
     frame: Frame
-    page: Page | None = None
-    texts: list[str] = field(default_factory=list)
+    page: Page | None
+    pieces: list[str | Page | ShownContext]
     runs: list[HiddenRun] = field(default_factory=list)
     folded: list[Frame] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, page: Page) -> Self:
+        """What a page shows."""
+        frame, units = page.frame, page.units
+        shown = cls(frame, page, [frame.head if page.above else frame.head.lstrip(BLANKS)])
+        at = 0
+        for unit in (*page.chosen, units.count):
+            if at < unit:
+                shown.runs.append(HiddenRun(frame, units.starts[at], units.starts[unit]))
+                shown.pieces.append(replace_parts(*shown.runs[-1]))
+            if unit < units.count:
+                shown.pieces.append(page.inner.get(unit) or show_unit(page, unit))
+            at = unit + 1
+        if frame.tail is not None:
+            shown.pieces.append(frame.tail)
+        return shown
 
     def measure_original(self, measure: Measure) -> int:
         """Measure it as it is in the log, without the contexts in it that are in view themselves."""
@@ -106,7 +125,7 @@ class ShownContext:
     def as_item(self, index: int, budget: Budget | None) -> ContextItem:
         """The context in the trace."""
         measure = measure_of(budget)
-        text = "".join(self.texts)
+        text = "".join([piece for piece in self.pieces if isinstance(piece, str)])
         size = measure(text)
         strategy: Strategy = "items" if self.runs else "fold" if self.folded else "none"
         return ContextItem(
@@ -122,6 +141,19 @@ class ShownContext:
         )
 
 
+def show_unit(page: Page, unit: int) -> str | ShownContext:
+    """What is shown of a unit in view that has no page."""
+    units = page.units
+    child = units.child(unit)
+    if child is None:
+        return units.text(unit)
+    if unit not in page.whole and child.can_fold:
+        return ShownContext(child, None, [units.text(unit)], folded=[child])
+    inside = child.walk(units.folded) if units.folded else ()
+    folded = [part for part in inside if isinstance(part, Frame)]
+    return ShownContext(child, None, ["".join(child.texts(units.folded))], folded=folded)
+
+
 @dataclass
 class Sheet:
     """All texts in view in their order, and each context in view."""
@@ -130,27 +162,17 @@ class Sheet:
     contexts: list[ShownContext]
 
     @classmethod
-    def of(cls, page: Page) -> Sheet:
-        """What the outermost page shows; not recursive, for a log can nest deeper than Python's calls."""
-        sheet = cls([], [ShownContext(page.frame, page)])
-        stack = [(sheet.contexts[0], split_page(page))]
-        while stack:
-            shown, pieces = stack[-1]
-            piece = next(pieces, None)
-            if piece is None:
-                stack.pop()
-            elif isinstance(piece, Page):
-                sheet.contexts.append(ShownContext(piece.frame, piece))
-                stack.append((sheet.contexts[-1], split_page(piece)))
-            elif isinstance(piece, ShownContext):
-                sheet.contexts.append(piece)
-                sheet.texts += piece.texts
-            else:
-                if isinstance(piece, HiddenRun):
-                    shown.runs.append(piece)
-                    piece = replace_parts(piece.frame, piece.first, piece.end)
-                shown.texts.append(piece)
+    def of(cls, room: Room) -> Sheet:
+        """What a room shows; not recursive, for a log can nest deeper than Python's calls."""
+        sheet = cls([], [])
+        waiting: list[str | Page | ShownContext] = [room.pages[id(room.root)]]
+        while waiting:
+            piece = waiting.pop()
+            if isinstance(piece, str):
                 sheet.texts.append(piece)
+            else:
+                sheet.contexts.append(ShownContext.of(piece) if isinstance(piece, Page) else piece)
+                waiting += reversed(sheet.contexts[-1].pieces)
         return sheet
 
     @cached_property
@@ -166,61 +188,20 @@ class Sheet:
 
     def find_unused(self, budget: Budget | None, wishes: Wishes) -> Iterator[Unused]:
         """Find what is folded or out of view, and why."""
-        hidden = self.find_hidden(wishes.unfolded)
+        gone: set[Frame] = set()
+
+        def note(frame: Frame, reason: str) -> Unused:
+            gone.add(frame)
+            return Unused(label_context(frame), budget, NOT_UNFOLDED if frame in wishes.unfolded else reason)
+
         for shown in self.contexts:
             for frame in shown.folded:
-                reason = ASKED if frame.address in wishes.folded else NO_ROOM
-                yield Unused(label_context(frame), budget, NOT_UNFOLDED if hidden.pop(frame.address, None) else reason)
+                yield note(frame, ASKED if frame.address in wishes.folded else NO_ROOM)
             for run in shown.runs:
                 yield Unused(count_statements(run.end - run.first, run.frame.address), budget, LEFT_OUT)
-                for part in run.parts:
-                    if isinstance(part, Frame):
-                        reason = NOT_UNFOLDED if hidden.pop(part.address, None) else LEFT_OUT_WITH
-                        yield Unused(label_context(part), budget, reason)
-        yield from (Unused(label_context(frame), budget, NOT_UNFOLDED) for frame in hidden.values())
-
-    def find_hidden(self, frames: Iterable[Frame]) -> dict[int, Frame]:
-        """Find those contexts that have no page, are not whole, and are in none that is."""
-        known = {id(shown.frame): shown for shown in self.contexts}
-        hidden: dict[int, Frame] = {}
-        for frame in frames:
-            around: Frame | None = frame
-            while around is not None and id(around) not in known:
-                around = around.parent
-            shown = known[id(around)]
-            inside_page = shown.page is not None and around is not frame
-            if inside_page or frame in shown.folded or (around is not None and around in shown.folded):
-                hidden[frame.address] = frame
-        return hidden
-
-
-ShownPiece = str | HiddenRun | Page | ShownContext
-
-
-def split_page(page: Page) -> Iterator[ShownPiece]:
-    """Split a page: its own texts, runs out of view, other pages, and contexts without a page."""
-    frame, units = page.frame, page.units
-    yield frame.head if page.above else frame.head.lstrip(BLANKS)
-    at = 0
-    for unit in (*page.chosen, units.count):
-        if at < unit:
-            yield HiddenRun(frame, units.starts[at], units.starts[unit])
-        if unit < units.count:
-            child = units.child(unit)
-            if child is None:
-                yield units.text(unit)
-            elif unit in page.inner:
-                yield page.inner[unit]
-            elif unit not in page.whole and child.can_fold:
-                yield ShownContext(child, texts=[units.text(unit)], folded=[child])
-            else:
-                inside = child.walk(units.folded) if units.folded else ()
-                yield ShownContext(
-                    child, texts=[units.whole(unit)], folded=[part for part in inside if isinstance(part, Frame)]
-                )
-        at = unit + 1
-    if frame.tail is not None:
-        yield frame.tail
+                yield from (note(part, LEFT_OUT_WITH) for part in run.parts if isinstance(part, Frame))
+        inside = (frame for frame in wishes.unfolded if frame not in gone and not gone.isdisjoint(frame.path()))
+        yield from (Unused(label_context(frame), budget, NOT_UNFOLDED) for frame in inside)
 
 
 def label_context(frame: Frame) -> str:
@@ -245,69 +226,51 @@ def view(
       context cool() = memory:2 /* it is cool */
     """
     wishes = Wishes(frozenset(folded), find_unfolded(root, unfolded, folded))
-    planner = ViewPlanner(root, budget, root.innermost(), wishes)
-    room = planner.open_room(0)
-    if budget is None or planner.all_fits(budget):
+    room = Room(root, measure_of(budget), wishes)
+    if budget is None or all_fits(root, budget, wishes):
         room.show_all()
     else:
-        room = planner.fit(budget, room)
-    return Sheet.of(room.pages[id(root)]).as_view(budget, wishes)
+        room = fit(room, budget)
+    return Sheet.of(room).as_view(budget, wishes)
 
 
-@dataclass
-class ViewPlanner:
-    """Finds the room for a log. The heads on the way to the current context always stand."""
+def all_fits(root: Frame, budget: Budget, wishes: Wishes) -> bool:
+    """Whether a log fits, with only that folded which shall be."""
+    texts = list(root.texts(wishes.folded))
+    texts[0] = texts[0].lstrip(BLANKS)
+    characters = sum(map(len, texts))
+    if not budget.in_tokens:
+        return characters <= budget.limit
+    if characters > budget.limit * MAX_RUN_CHARACTERS:
+        return False
+    # What is counted in pieces can be a little more than the whole, where two pieces meet.
+    most = budget.limit + 2 + len(texts) // 32
+    return measure_texts(texts, count_tokens_once, most) <= most and count_tokens("".join(texts)) <= budget.limit
 
-    root: Frame
-    budget: Budget | None
-    current: Frame
-    wishes: Wishes
-    units: dict[int, Units] = field(default_factory=dict)
 
-    def open_room(self, limit: int) -> Room:
-        """Open a room that shows only what always stands."""
-        room = Room(limit, measure_of(self.budget), self.wishes, self.units)
-        path = self.current.path()
-        room.open(path[path.index(self.root) :])
-        return room
+def fit(smallest: Room, budget: Budget) -> Room:
+    """Find the room that shows most of a log within the budget; the smallest shows only what always stands."""
+    # In tokens, the sizes of the parts come to a little more or less than that of the whole. So the room is made
+    # larger once by as much, or smaller until all fits.
+    if smallest.used > budget.limit and measure_room(smallest, budget) > budget.limit:
+        return smallest
+    best: Room | None = None
+    limit = budget.limit
+    for _ in range(MAX_CORRECTIONS):
+        room = smallest.enlarge(limit)
+        size = measure_room(room, budget)
+        excess = size - budget.limit
+        if excess <= 0 and (best is not None or not budget.in_tokens):
+            return room
+        if excess <= 0:
+            best, limit = room, max(limit, room.used * budget.limit // max(1, size))
+        elif best is not None or limit <= smallest.used:
+            break
+        else:
+            limit -= excess
+    return best or smallest
 
-    def all_fits(self, budget: Budget) -> bool:
-        """Whether the log fits, with only that folded which shall be."""
-        texts = list(self.root.texts(self.wishes.folded))
-        texts[0] = texts[0].lstrip(BLANKS)
-        characters = sum(map(len, texts))
-        if not budget.in_tokens:
-            return characters <= budget.limit
-        if characters > budget.limit * MAX_RUN_CHARACTERS:
-            return False
-        # What is counted in pieces can be a little more than the whole, where two pieces meet.
-        most = budget.limit + 2 + len(texts) // 32
-        return measure_texts(texts, count_tokens_once, most) <= most and count_tokens("".join(texts)) <= budget.limit
 
-    def fit(self, budget: Budget, smallest: Room) -> Room:
-        """Find the room that shows most of the log within the budget."""
-        # In tokens, the sizes of the parts come to a little more or less than that of the whole. So the room is made
-        # larger once by as much, or smaller until all fits.
-        if smallest.used > budget.limit and self.measure_room(smallest) > budget.limit:
-            return smallest
-        best: Room | None = None
-        limit = budget.limit
-        for _ in range(MAX_CORRECTIONS):
-            room = self.open_room(limit)
-            room.give_out(self.current)
-            size = self.measure_room(room)
-            excess = size - budget.limit
-            if excess <= 0 and (best is not None or not budget.in_tokens):
-                return room
-            if excess <= 0:
-                best, limit = room, max(limit, room.used * budget.limit // max(1, size))
-            elif best is not None or limit <= smallest.used:
-                break
-            else:
-                limit -= excess
-        return best or smallest
-
-    def measure_room(self, room: Room) -> int:
-        """Measure what a room shows, exactly."""
-        in_tokens = self.budget is not None and self.budget.in_tokens
-        return count_tokens(Sheet.of(room.pages[id(self.root)]).text) if in_tokens else room.used
+def measure_room(room: Room, budget: Budget) -> int:
+    """Measure what a room shows, exactly."""
+    return count_tokens(Sheet.of(room).text) if budget.in_tokens else room.used

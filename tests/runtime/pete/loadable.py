@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from memorygraph.compiler.pete.state import parts_of
 from memorygraph.languages import parse
+from memorygraph.languages.engine.syntax import walk
 from memorygraph.languages.pete.printing import print_item
 from memorygraph.languages.pete.syntax import (
     SELF,
@@ -30,7 +30,7 @@ NOTES = st.sampled_from(["", " } ", "{", 'it\'s "so"', "/* a", "é 漢 🙂", "\
 
 def _free(item: Item) -> bool:
     """Whether an item fits any store."""
-    parts = list(parts_of(item))
+    parts = list(walk(item))
     if any(isinstance(part, Memory) for part in parts) or isinstance(item, Abbreviation):
         return False
     if isinstance(item, Instantiation) and isinstance(item.value, Nlp) and not item.value.concept:

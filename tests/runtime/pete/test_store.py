@@ -455,12 +455,12 @@ def test_pieces_go_where_the_writer_thinks_or_nowhere(graph: MemoryGraph) -> Non
 def test_a_model_may_speak_of_what_nobody_knows(graph: MemoryGraph) -> None:
     graph.load("context main() { &a = /* a */", "pete")
     items = pieces(" &b likes &c.")
-    warnings = store_of(graph).append(1, items, live=True)
+    warnings, _ = store_of(graph).append(1, items, live=True)
     assert [(warning.code, warning.message[:4]) for warning in warnings] == [
         ("unknown-ref", "`&b`"),
         ("unknown-ref", "`&c`"),
     ]
-    assert store_of(graph).append(1, items, live=True) == ()
+    assert store_of(graph).append(1, items, live=True) == ((), None)
     assert lines(graph, "facts") == "b | likes | c"
     graph.load("context other() { &b = /* b */ &b has 1. }", "pete")
     assert lines(graph, "facts") == "b | has | 1\nb | likes | c"
