@@ -17,8 +17,8 @@ MAX_NAMED = 64  # conversations of one message that have a word each in the inde
 TRANSCRIPT_PREFIX = "claude-code-"  # of conversations that hooks keep: the id of the agent's session follows it
 MAX_SHARP = 8  # places of a name where ss may stand for ß
 NODE_FIELDS = {"name": 2, "data": 1}  # how much a word of a node counts in each
-MAX_FUZZY_CHARACTERS = 24  # of a word: to compare one of thousands takes Lucene more memory than Neo4j has
-MAX_FUZZY_WORDS = 8  # of a query: Lucene looks for up to 50 spellings of each in each field, and for 1,024 in all
+MAX_FUZZY_CHARACTERS = 20  # of a word: to compare one of thousands takes Lucene more memory than Neo4j has
+MAX_FUZZY_WORDS = 6  # of a query: Lucene looks for up to 50 spellings of each in each field, and for 1,024 in all
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
 # A word keeps the marks on its letters, and an emoji those and what joins it to another; half a character is in no text
