@@ -194,11 +194,12 @@ def search_command(graph: MemoryGraph, *, text: str, limit: int, fuzzy: bool) ->
         return f"{about}: {hit.node.data}" if about else hit.node.data
 
     hits = graph.search(text, limit, fuzzy=fuzzy)
+    meant = "" if hits or output.wants_json() else ask_meant(graph.suggest(text))
     output.print_list(
         hits,
         ("score", "id", "name", "data"),
         lambda hit: (round(hit.score, 2), hit.id, hit.node.name, say(hit)),
-        if_empty="" if hits else f"nothing found{ask_meant(graph.suggest(text))}",
+        if_empty=f"nothing found{meant}",
     )
 
 
