@@ -132,7 +132,8 @@ def take_plain_cache(cache: AotCache, class_path: list[Path]) -> bool:
 def give_schema(run: Path, server: EmbeddedServer) -> EmbeddedServer:
     """Give a server with an empty home a database that has the schema and nothing else.
 
-    It takes as long to apply as a start: the run does it once, and copies the home of a server that was stopped.
+    It takes as long to apply as a start: the run does it once, and copies the home of a server that was stopped. Each
+    copy has ports and a certificate of its own: tests that run side by side would take each other's.
     """
     with FileLock(run / "with-schema.lock"):
         made = run / "with-schema"
@@ -146,7 +147,8 @@ def give_schema(run: Path, server: EmbeddedServer) -> EmbeddedServer:
             finally:
                 template.down()
             template.home.rename(made)
-    shutil.copytree(made, server.home, ignore=shutil.ignore_patterns("logs"), dirs_exist_ok=True)
+    own = shutil.ignore_patterns("logs", "conf", "certificates")
+    shutil.copytree(made, server.home, ignore=own, dirs_exist_ok=True)
     return server
 
 

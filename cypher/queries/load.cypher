@@ -244,8 +244,10 @@ WHERE NOT checkpoint.program STARTS WITH 'bundle-'
 DELETE checkpoint;
 
 // name: forget-checkpoints
-// A batched load is complete, and nothing of its file has to go on. Parameters: namespace, programs, file (or null).
+// A batched load is complete, and nothing of its file has to go on. An OR may be planned as two walks over the index.
+// Parameters: namespace, programs, file (or null).
 MATCH (checkpoint:Checkpoint {namespace: $namespace})
 USING INDEX SEEK checkpoint:Checkpoint(namespace, program)
-WHERE checkpoint.program IS NOT NULL AND (checkpoint.program IN $programs OR checkpoint.file = $file)
+WHERE checkpoint.program IS NOT NULL
+  AND any(met IN [checkpoint.program IN $programs, checkpoint.file = $file] WHERE met)
 DELETE checkpoint;
