@@ -21,19 +21,21 @@ MATCH (from_node:Node)-[edge:EDGE {namespace: $namespace, id: $id}]->(to_node:No
 RETURN edge.id AS id, from_node.id AS from_node, to_node.id AS to_node, edge.verb AS verb, edge.weight AS weight;
 
 // name: edges-of-nodes
-// The edges at any of these nodes, in or out, with the node at the other end. Parameters: namespace, ids.
+// The nodes at the other ends of edges at any of these nodes, in or out, each once with these edges: the text of a node
+// may be long, and its edges many. Parameters: namespace, ids.
 UNWIND $ids AS id
 MATCH (node:Node {namespace: $namespace, id: id})-[edge:EDGE]-(other:Node)
 USING INDEX SEEK node:Node(namespace, id)
 WHERE edge.namespace = $namespace
-RETURN edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
-       edge.weight AS weight, elementId(edge) AS element, other.id AS other_id, other.name AS other_name,
-       other.data AS other_data, elementId(other) AS other_element
-ORDER BY id, other_id;
+WITH other, edge ORDER BY edge.id
+WITH other, collect({id: edge.id, from_node: startNode(edge).id, to_node: endNode(edge).id, verb: edge.verb,
+                     weight: edge.weight}) AS edges
+RETURN other.id AS other_id, other.name AS other_name, other.data AS other_data, elementId(other) AS other_element, edges
+ORDER BY other_id;
 
 // name: edges-within-two
-// The edges at a node, in or out, with the node at the other end, and those at each of these: two steps from it in one
-// answer. Parameters: namespace, id.
+// The nodes at the other ends of edges at a node, in or out, and those at each of these: two steps from it in one answer,
+// each node of a step once with its edges. Parameters: namespace, id.
 CALL () {
   MATCH (:Node {namespace: $namespace, id: $id})-[edge:EDGE]-(other:Node)
   WHERE edge.namespace = $namespace
@@ -46,10 +48,12 @@ CALL () {
   WHERE edge.namespace = $namespace
   RETURN 2 AS step, edge, other
 }
-RETURN step, edge.id AS id, startNode(edge).id AS from_node, endNode(edge).id AS to_node, edge.verb AS verb,
-       edge.weight AS weight, elementId(edge) AS element, other.id AS other_id, other.name AS other_name,
-       other.data AS other_data, elementId(other) AS other_element
-ORDER BY step, id, other_id;
+WITH step, other, edge ORDER BY edge.id
+WITH step, other, collect({id: edge.id, from_node: startNode(edge).id, to_node: endNode(edge).id, verb: edge.verb,
+                           weight: edge.weight}) AS edges
+RETURN step, other.id AS other_id, other.name AS other_name, other.data AS other_data,
+       elementId(other) AS other_element, edges
+ORDER BY step, other_id;
 
 // name: search-nodes
 // Full text in one namespace, best first, of nodes and of their aliases. The score of a node that only the namespace

@@ -197,15 +197,11 @@ def find_neighbours(namespace: Namespace, identifier: str, depth: int) -> list[N
 
 
 def _collect_level(rows: list[dict[str, Any]], seen: set[str], distance: int) -> list[Neighbour]:
-    # By Neo4j's own ids: raw Cypher can make elements without an id. Two rows of one node can differ when a load is
-    # committed between them.
-    nodes: dict[str, tuple[Any, Any, Any]] = {}
-    edges: dict[str, dict[str, Edge]] = {}
+    # By Neo4j's own ids: raw Cypher can make nodes without an id.
+    found: dict[str, Neighbour] = {}
     for row in rows:
         if (other := row["other_element"]) not in seen:
-            nodes[other] = row["other_id"], row["other_name"], row["other_data"]
-            edge = Edge(row["id"], row["from_node"], row["to_node"], row["verb"], row["weight"])
-            edges.setdefault(other, {})[row["element"]] = edge
-    seen.update(nodes)
-    in_order = sorted(nodes, key=lambda other: (as_text(nodes[other][0]), other))
-    return [Neighbour(*nodes[other], distance, tuple(edges[other].values())) for other in in_order]
+            edges = tuple(Edge(**edge) for edge in row["edges"])
+            found[other] = Neighbour(row["other_id"], row["other_name"], row["other_data"], distance, edges)
+    seen.update(found)
+    return [found[other] for other in sorted(found, key=lambda other: (as_text(found[other].id), other))]

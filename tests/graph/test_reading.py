@@ -20,7 +20,6 @@ from neo4j.time import Duration
 
 from memorygraph import AsyncMemoryGraph, ConnectionError, MemoryGraph, MemoryGraphError, NotFoundError, QueryError
 from memorygraph.graph.connection import Connection
-from memorygraph.graph.elements import Edge, Neighbour, _collect_level
 from memorygraph.memory.entities import Entities
 from memorygraph.memory.values import Entity, Relation
 from tests.conftest import EXAMPLES
@@ -127,6 +126,23 @@ def test_a_search_says_whose_an_observation_is(graph: MemoryGraph) -> None:
 @pytest.mark.parametrize("text", ["", "  ", "++", "the", "of the and", "zebra"])
 def test_what_has_no_word_to_find_finds_nothing(apollo: MemoryGraph, text: str) -> None:
     assert apollo.search(text) == []
+
+
+def test_the_text_of_a_near_node_is_read_once_however_many_edges_lead_to_it(graph: MemoryGraph) -> None:
+    near = "".join(
+        f'Node(node_id="n{i}", name="", data="");'
+        f'Edge(edge_id="x{i}", from_node="x", to_node="n{i}", verb="v", weight=1);'
+        f'Edge(edge_id="h{i}", from_node="n{i}", to_node="h", verb="v", weight=1);'
+        for i in range(20)
+    )
+    graph.load(f'Node(node_id="x", name="", data="");Node(node_id="h", name="", data="{"long " * 1000}");{near}')
+    for rows in (
+        graph.scope.read("read/edges-within-two", id="x"),
+        graph.scope.read("read/edges-of-nodes", ids=["n1", "n2"]),
+    ):
+        assert [row["other_id"] for row in rows].count("h") == 1
+    hub = graph.neighbours("x", depth=2)[-1]
+    assert (hub.id, len(hub.edges)) == ("h", 20)
 
 
 @pytest.mark.parametrize("limit", ["3", 2.5, None])
@@ -510,17 +526,6 @@ def test_a_client_is_closed_at_once_while_a_page_of_a_stream_is_read() -> None:
 def test_a_namespace_has_a_name_that_can_be_shown(connection: Connection, namespace: str) -> None:
     with pytest.raises(MemoryGraphError, match="printable"):
         MemoryGraph(connection, namespace)
-
-
-def test_a_node_that_is_renamed_while_its_edges_are_read_is_one_neighbour() -> None:
-    ends = {"from_node": "a", "to_node": "b", "verb": "v", "weight": 0.5, "other_id": "b", "other_data": ""}
-    ends["other_element"] = "4:b"
-    rows = [
-        {**ends, "id": "e", "element": "5:e", "other_name": None},
-        {**ends, "id": "f", "element": "5:f", "other_name": "B"},
-    ]
-    edges = tuple(Edge(name, "a", "b", "v", 0.5) for name in "ef")
-    assert _collect_level(rows, {"4:a"}, 1) == [Neighbour("b", "B", "", 1, edges)]
 
 
 def test_a_query_that_reads_a_file_is_refused_for_that_whatever_else_it_calls(graph: MemoryGraph) -> None:
