@@ -425,8 +425,8 @@ def start_embedded(server: EmbeddedServer | None = None) -> ServerStatus:
     found = server.status()
     if found.running:
         return found
-    from memorygraph.server.embedded import SILENT
     from memorygraph.server.installation import is_complete
+    from memorygraph.server.launch import SILENT
 
     if found.problem == SILENT:
         output.say("waiting for Neo4j, which does not answer yet ...")

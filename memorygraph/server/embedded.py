@@ -22,6 +22,7 @@ from memorygraph.server.artifacts import DownloadProgress, read_lock
 from memorygraph.server.installation import install, is_complete
 from memorygraph.server.java import java_executable
 from memorygraph.server.launch import (
+    SILENT,
     START_TIMEOUT_S,
     STOP_TIMEOUT_S,
     Launch,
@@ -35,8 +36,6 @@ from memorygraph.server.settings import USERNAME, Endpoints
 
 if TYPE_CHECKING:
     import psutil
-
-SILENT = "Neo4j does not answer: it starts, or is busy. Wait a little; else `memorygraph down`, then `memorygraph up`"
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ MAX_PORT_RACES = 3
 ENDED_FROM_OUTSIDE = (-9, -15)  # by SIGKILL or SIGTERM: its options are not to blame
 ENDED_BY_NEO4J = 1  # a start that failed; a JVM that cannot even run Neo4j has this code too
 
+SILENT = "Neo4j does not answer: it starts, or is busy. Wait a little; else `memorygraph down`, then `memorygraph up`"
+
 # The marks of a log line that explains a failed start, the best one first.
 TELLING_MARKS = ("already in use", "cannot be read", "No space left", "Caused by:", " ERROR ", "Error", "Exception")
 MAX_LOG_END_BYTES = 1 << 20
@@ -346,7 +348,7 @@ def log_in(files: ServerHome, endpoints: Endpoints) -> None:
             "If it was changed in Neo4j, write the new one into that file."
         ) from error
     except MemoryGraphError as error:
-        raise _NotAnsweringError("Neo4j does not take connections") from error
+        raise _NotAnsweringError(SILENT) from error
 
 
 def server_answers(process: psutil.Process, endpoints: Endpoints) -> bool:
