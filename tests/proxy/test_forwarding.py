@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from threading import Event
+from threading import Event, Thread
 
 import openai
 import pytest
@@ -337,6 +337,26 @@ def test_what_the_proxy_refuses_reaches_no_endpoint(proxies: Proxies, request_he
         client.socket.sendall(request_head.format(host=client.host).encode())
         assert client.read_head().split()[1] == status
     assert upstream.requests == []
+
+
+def test_a_connection_whose_thread_cannot_start_takes_no_place(
+    proxies: Proxies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refused(Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    with RawUpstream(lambda _: whole(b"{}")) as upstream:
+        proxy = proxies(upstream.base_url)
+        with monkeypatch.context() as patched:
+            patched.setattr(threaded_server, "Thread", Refused)
+            with RawClient(proxy.base_url) as client:
+                assert client.socket.recv(1) == b""
+        assert not proxy.is_busy()
+        with RawClient(proxy.base_url) as client:
+            client.send("GET", "/v1/models")
+            assert "200" in client.answer()[0].line
+        proxy.close()
 
 
 def test_a_page_of_this_machine_may_use_the_proxy(proxies: Proxies) -> None:
