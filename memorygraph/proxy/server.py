@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from memorygraph.errors import MemoryGraphError
 from memorygraph.hosts import host_in_url
 from memorygraph.json_text import join_halves_within, parse_json
-from memorygraph.llm.addresses import is_loopback
+from memorygraph.llm.addresses import MAX_UNQUOTINGS, climbs, is_loopback
 from memorygraph.messages.calls import APIS, RecordedCall, plain_json, without_secrets
 from memorygraph.messages.record import MIN_SECRET_CHARACTERS
 from memorygraph.proxy.access import TOKEN_HEADER, Access, Admission, ProxyRefusalError
@@ -327,6 +327,8 @@ def path_below_base(target: str) -> str:
     path = target.partition("?")[0]
     if path != BASE_PATH and not path.startswith(f"{BASE_PATH}/"):
         raise ProxyRefusalError(404, f"the recording proxy serves below {BASE_PATH}: its base URL ends in {BASE_PATH}")
-    if any(unquote(part) in {".", ".."} for part in path.split("/")):
-        raise ProxyRefusalError(400, "a path has no parts `.` or `..`")
+    if climbs(path):
+        raise ProxyRefusalError(
+            400, f"a path has no parts `.` or `..`, nor is it percent-encoded more than {MAX_UNQUOTINGS} times"
+        )
     return target.removeprefix(BASE_PATH)
