@@ -17,7 +17,7 @@ from memorygraph.errors import MemoryGraphError
 from memorygraph.hosts import host_in_url
 from memorygraph.json_text import join_halves_within, parse_json
 from memorygraph.llm.addresses import MAX_UNQUOTINGS, climbs, is_loopback
-from memorygraph.messages.calls import APIS, RecordedCall, plain_json, without_secrets
+from memorygraph.messages.calls import APIS, RecordedCall, bodies_without_secrets, plain_json
 from memorygraph.messages.record import MIN_SECRET_CHARACTERS
 from memorygraph.proxy.access import TOKEN_HEADER, Access, Admission, ProxyRefusalError
 from memorygraph.proxy.bodies import DECODED, Body, RequestBody, decode, parse_answer
@@ -94,7 +94,7 @@ class WatchedCall:
             complete=complete and whole,
             latency_s=round(time.perf_counter() - self.started, 6),
             at=self.at,
-            **without_secrets(bodies, self._secrets(own_key)),
+            **bodies_without_secrets(**bodies, secrets=self._secrets(own_key)),
         )
 
     def _secrets(self, own_key: str | None) -> Iterator[str]:
