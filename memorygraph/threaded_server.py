@@ -66,8 +66,8 @@ class ThreadedServer(ThreadingHTTPServer):
             if len(self._connections) >= self._max_connections:
                 self.shutdown_request(request)
                 return
+            thread.start()  # it waits for the lock at its end; one that cannot start is not remembered
             self._connections[thread] = request
-        thread.start()
 
     @property
     def connections(self) -> int:

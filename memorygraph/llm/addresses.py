@@ -1,14 +1,16 @@
-"""Addresses of endpoints: which are of this machine, where a name leads, and how one is shown without its secrets."""
+"""Addresses of endpoints: which are of this machine, where a name or a path leads, and one without its secrets."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
 from threading import Lock
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from memorygraph.errors import MemoryGraphError
 from memorygraph.hosts import is_local_only
+
+MAX_UNQUOTINGS = 10  # of a path: the time for each is as long as the path
 
 
 def is_loopback(host: str) -> bool:
@@ -91,3 +93,23 @@ def show_endpoint(url: str) -> str:
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}"
+
+
+def climbs(path: str) -> bool:
+    """Whether a part of a path is `.` or `..`, for any server: some take a backslash for a slash, or cut at `;`.
+
+    A path that `MAX_UNQUOTINGS` do not resolve may hold one.
+
+    >>> climbs("/items/..%2fadmin"), climbs("/items/..;x=1/admin"), climbs("/items/v1..2")
+    (True, True, False)
+    """
+    plain = unquote_fully(path)
+    parts = plain.replace("\\", "/").split("/")
+    return unquote(plain) != plain or any(part.partition(";")[0].strip() in {".", ".."} for part in parts)
+
+
+def unquote_fully(path: str) -> str:
+    """Resolve the percent signs of a path as often as a careless server could do it, at most `MAX_UNQUOTINGS` times."""
+    for _ in range(MAX_UNQUOTINGS):
+        path = unquote(path)
+    return path

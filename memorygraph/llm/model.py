@@ -165,8 +165,9 @@ class OpenAIModel:
     def name(self) -> str:
         """The model that is asked."""
         if not self._name:
-            how = "name one with --model (in Python: model), or set MEMORYGRAPH_MODEL"
-            raise ModelError(f"no model is configured: {how}")
+            raise ModelError(
+                "no model is configured: name one with --model (in Python: model), or set MEMORYGRAPH_MODEL"
+            )
         return self._name
 
     @property

@@ -40,7 +40,7 @@ OF_TOOLS = {
     r", as `export --at \d+` writes them": "",
     r"--strict (wants|does not allow)": r"`strict` \1",
     r"\. Allow a folder that holds both with `--import-folder .*?` \(in Python: import_folder\)": "",
-    r": name one with --model, or set MEMORYGRAPH_MODEL": ", and this server was started without one",
+    r": name one with --model .*?, or set MEMORYGRAPH_MODEL": ", and this server was started without one",
     r"is it running\? `memorygraph doctor` checks .*? its own": "try again in 5 s",
     r"Connect again, and close a driver of your own after its last use": "Try again in 5 s",
     r"`--yes` does not ask": "`dry_run`: false forgets it",

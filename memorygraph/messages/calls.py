@@ -9,10 +9,12 @@ in the chat format; an item that the chat format has no word for stays whole amo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from memorygraph.masking import names_secret
 from memorygraph.messages.message import Message
 
 CHAT, RESPONSES = "chat", "responses"
@@ -25,6 +27,7 @@ _PROMPT_KEYS = frozenset({"messages", "input"})
 _SECRET_KEYS = frozenset(
     {"authorization", "api_key", "apikey", "api-key", "x-api-key", "proxy-authorization", "cookie"}
 )
+_CREDENTIALS_IN_URL = re.compile(r"(?<=://)[^/?#]*(?=@)|(?<=[?#]).+", re.DOTALL)
 # Keys of an answer that a caller may send back or not: what a client adds for convenience, and what a model thought.
 _NOTES = frozenset({"annotations", "parsed", "reasoning", "reasoning_content", "reasoning_details"})
 # With these parameters an endpoint puts messages before the given ones that only it knows.
@@ -207,25 +210,57 @@ def plain_json(value: Any) -> Any:
     return str(value)
 
 
-def without_secrets(value: Any, secrets: Iterable[str]) -> Any:
-    """A copy without the known secrets, and without the text under any key that names a secret."""
+def bodies_without_secrets(request: Mapping[str, Any], response: Any, secrets: Iterable[str]) -> dict[str, Any]:
+    """Both bodies of a call without secrets. A parameter of the request has none under any name such as `password`.
+
+    In a prompt and an answer such a name may mean something else, as the `token` of a log-probability does.
+    """
+    secrets = tuple(secrets)
+    cleaned: dict[str, Any] = {}
+    for key, item in request.items():
+        names = names_known_key if key in _PROMPT_KEYS else names_secret
+        cleaned |= without_secrets({key: item}, secrets, names)
+    return {"request": cleaned, "response": without_secrets(response, secrets)}
+
+
+def names_known_key(name: str) -> bool:
+    """Whether a name is one under which the services of models expect a key."""
+    return name.lower() in _SECRET_KEYS
+
+
+def names_part_of_authentication(name: str) -> bool:
+    """Whether a name says so within an `authentication`, as of Azure's sources of data."""
+    return name in {"key", "connection_string"} or names_secret(name)
+
+
+def without_secrets(value: Any, secrets: Iterable[str], names: Callable[[str], bool] = names_known_key) -> Any:
+    """A copy without the known secrets, the text under any key that `names` a secret, and what opens a remote tool.
+
+    >>> without_secrets({"server_url": "https://ada:pw@example.org/mcp?key=pw"}, ())
+    {'server_url': 'https://[removed]@example.org/mcp?[removed]'}
+    """
     secrets = tuple(secrets)
     if isinstance(value, str):
         for secret in secrets:
             value = value.replace(secret, REMOVED)
         return value
     if isinstance(value, list):
-        return [without_secrets(part, secrets) for part in value]
+        return [without_secrets(part, secrets, names) for part in value]
     if not isinstance(value, dict):
         return value
     # The schema of a tool may have a property `headers` too, which holds no headers.
     remote = "server_url" in value or value.get("type") == "mcp"
-    return {
-        key: REMOVED
-        if (isinstance(item, str) and key.lower() in _SECRET_KEYS) or (remote and key.lower() == "headers")
-        else without_secrets(item, secrets)
-        for key, item in value.items()
-    }
+    cleaned: dict[str, Any] = {}
+    for key, item in value.items():
+        if (isinstance(item, str) and names(key)) or (remote and key.lower() == "headers"):
+            cleaned[key] = REMOVED
+        elif isinstance(item, str) and key == "server_url":
+            cleaned[key] = without_secrets(_CREDENTIALS_IN_URL.sub(REMOVED, item), secrets)
+        else:
+            cleaned[key] = without_secrets(
+                item, secrets, names_part_of_authentication if key == "authentication" else names
+            )
+    return cleaned
 
 
 def messages_of_input(given: Any, instructions: Any = None) -> list[dict[str, Any]]:

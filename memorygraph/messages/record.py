@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from weakref import WeakSet
 
 from memorygraph.json_text import join_halves_within, parse_json
-from memorygraph.messages.calls import APIS, CHAT, RecordedCall, plain_json, response_document, without_secrets
+from memorygraph.messages.calls import APIS, CHAT, RecordedCall, bodies_without_secrets, plain_json, response_document
 from memorygraph.messages.chunks import chat_document
 from memorygraph.messages.recorder import Recorder
 
@@ -202,7 +202,7 @@ class CallWatch:
                 complete=complete,
                 latency_s=round((self._last_piece or time.perf_counter()) - self._started, 6),
                 at=self._at,
-                **without_secrets({"request": self._request, "response": response}, self.secrets()),
+                **bodies_without_secrets(self._request, response, self.secrets()),
             )
         except Exception as error:  # noqa: BLE001 - a record never breaks a call
             recorder.give_up(error)

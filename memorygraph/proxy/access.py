@@ -64,17 +64,15 @@ class Access:
         if not self._namespaces:
             check_local(headers)
             return Admission(self._namespace)
-        if (given := headers.get(TOKEN_HEADER)) is not None:
-            namespace, is_key = self._namespaces.get(hash_token(given.strip())), False
-        else:
-            scheme, _, key = headers.get("authorization", "").partition(" ")
-            known = scheme.lower() == "bearer"
-            namespace, is_key = (self._namespaces.get(hash_token(key.strip())) if known else None), True
+        scheme, _, key = headers.get("authorization", "").partition(" ")
+        of_key = self._namespaces.get(hash_token(key.strip())) if scheme.lower() == "bearer" else None
+        given = headers.get(TOKEN_HEADER)
+        namespace = of_key if given is None else self._namespaces.get(hash_token(given.strip()))
         if namespace is None:
             raise ProxyRefusalError(
                 401, f"the recording proxy needs its token: in the header {TOKEN_HEADER}, or in place of the API key"
             )
-        return Admission(namespace, key_is_token=is_key)
+        return Admission(namespace, key_is_token=of_key is not None)
 
 
 def check_local(headers: Message) -> None:

@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 from memorygraph.errors import MemoryGraphError
 from memorygraph.hosts import host_in_url
 from memorygraph.json_text import join_halves_within, parse_json
-from memorygraph.llm.addresses import is_loopback
-from memorygraph.messages.calls import APIS, RecordedCall, plain_json, without_secrets
+from memorygraph.llm.addresses import MAX_UNQUOTINGS, climbs, is_loopback
+from memorygraph.messages.calls import APIS, RecordedCall, bodies_without_secrets, plain_json
 from memorygraph.messages.record import MIN_SECRET_CHARACTERS
 from memorygraph.proxy.access import TOKEN_HEADER, Access, Admission, ProxyRefusalError
 from memorygraph.proxy.bodies import DECODED, Body, RequestBody, decode, parse_answer
@@ -94,7 +94,7 @@ class WatchedCall:
             complete=complete and whole,
             latency_s=round(time.perf_counter() - self.started, 6),
             at=self.at,
-            **without_secrets(bodies, self._secrets(own_key)),
+            **bodies_without_secrets(**bodies, secrets=self._secrets(own_key)),
         )
 
     def _secrets(self, own_key: str | None) -> Iterator[str]:
@@ -327,6 +327,8 @@ def path_below_base(target: str) -> str:
     path = target.partition("?")[0]
     if path != BASE_PATH and not path.startswith(f"{BASE_PATH}/"):
         raise ProxyRefusalError(404, f"the recording proxy serves below {BASE_PATH}: its base URL ends in {BASE_PATH}")
-    if any(unquote(part) in {".", ".."} for part in path.split("/")):
-        raise ProxyRefusalError(400, "a path has no parts `.` or `..`")
+    if climbs(path):
+        raise ProxyRefusalError(
+            400, f"a path has no parts `.` or `..`, nor is it percent-encoded more than {MAX_UNQUOTINGS} times"
+        )
     return target.removeprefix(BASE_PATH)

@@ -17,7 +17,9 @@ from mcp_types import Implementation, PromptReference, ResourceTemplateReference
 from neo4j.exceptions import ServiceUnavailable
 
 from memorygraph import MemoryGraph
+from memorygraph.errors import ModelError
 from memorygraph.graph.driver_errors import translate
+from memorygraph.llm.model import OpenAIModel
 from memorygraph.mcp_server import build_server, choose_tools
 from memorygraph.mcp_server import server as server_module
 from memorygraph.mcp_server.resources import PROMPTS
@@ -339,6 +341,15 @@ async def test_errors_name_tools_and_no_commands(
 )
 def test_what_only_a_command_can_allow_is_not_offered_to_a_client(of_command_line: str, of_tools: str) -> None:
     assert say_in_words_of_tools(of_command_line) == of_tools
+
+
+def test_a_client_whose_program_asks_a_model_where_none_is_configured_is_told_of_no_option(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MEMORYGRAPH_MODEL", raising=False)
+    with OpenAIModel() as model, pytest.raises(ModelError) as failed:
+        assert not model.name
+    assert say_in_words_of_tools(str(failed.value)) == "no model is configured, and this server was started without one"
 
 
 # Commands that messages may name to a client, with the reason.

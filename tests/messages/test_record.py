@@ -22,6 +22,7 @@ from memorygraph.graph.connection import Connection
 from memorygraph.graph.namespace import Namespace
 from memorygraph.llm.completion import ToolCall
 from memorygraph.messages import record as record_module
+from memorygraph.messages.calls import bodies_without_secrets
 from memorygraph.messages.graph import MessageGraph
 from memorygraph.messages.neo4j_storage import Neo4jStorage
 from memorygraph.messages.record import Recorded, record, watch_closing
@@ -650,6 +651,33 @@ def test_no_key_is_stored(world: World, connection: Connection) -> None:
     assert tool.get("user") in (None, "[removed]")
     assert '"headers":"[removed]"' in str(everything)
     assert '"authorization":"[removed]"' in str(everything)
+
+
+def test_a_parameter_has_no_text_under_a_name_of_a_secret_and_an_answer_keeps_it() -> None:
+    schema = {"type": "object", "properties": {"password": {"type": "string"}, "authentication": {"type": "object"}}}
+    search = {"endpoint": "https://a.example", "authentication": {"type": "api_key", "key": KEY}}
+    call = {
+        "max_tokens": 5,
+        "aws_secret_access_key": KEY,
+        "azure_ad_token": KEY,
+        "data_sources": [{"type": "azure_search", "parameters": search}],
+        "tools": [
+            {"type": "mcp", "server_url": f"https://ada:{KEY}@a.example/mcp?key={KEY}"},
+            {"type": "function", "function": {"name": "sign_in", "parameters": schema}},
+        ],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hi", "token": "a"}]}],
+    }
+    answer = {"choices": [{"logprobs": {"content": [{"token": "Hel", "logprob": -0.1}]}}]}
+    kept = bodies_without_secrets(call, answer, ())
+    assert KEY not in str(kept)
+    assert kept["response"] == answer
+    request = kept["request"]
+    assert list(request) == list(call)
+    assert [request[name] for name in ("max_tokens", "messages")] == [5, call["messages"]]
+    assert request["aws_secret_access_key"] == request["azure_ad_token"] == "[removed]"
+    assert request["data_sources"][0]["parameters"]["authentication"] == {"type": "api_key", "key": "[removed]"}
+    assert request["tools"][0]["server_url"] == "https://[removed]@a.example/mcp?[removed]"
+    assert request["tools"][1]["function"]["parameters"] == schema
 
 
 def _everything(namespace: str) -> Any:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from threading import Event
+from threading import Event, Thread
 
 import openai
 import pytest
@@ -321,6 +321,11 @@ def test_a_hundred_requests_at_a_time_pass(proxies: Proxies, graph: MemoryGraph)
         ("GET /models HTTP/1.1\r\nhost: {host}\r\n\r\n", b"404"),
         ("GET /v1/../admin HTTP/1.1\r\nhost: {host}\r\n\r\n", b"400"),
         ("GET /v1/%2e%2E/admin HTTP/1.1\r\nhost: {host}\r\n\r\n", b"400"),
+        ("GET /v1/..%2f..%2fadmin HTTP/1.1\r\nhost: {host}\r\n\r\n", b"400"),
+        ("GET /v1/..\\admin HTTP/1.1\r\nhost: {host}\r\n\r\n", b"400"),
+        ("GET /v1/..;/admin HTTP/1.1\r\nhost: {host}\r\n\r\n", b"400"),
+        ("GET /v1/%252e%252e/admin HTTP/1.1\r\nhost: {host}\r\n\r\n", b"400"),
+        (f"GET /v1/%{'25' * 10}2e HTTP/1.1\r\nhost: {{host}}\r\n\r\n", b"400"),
         ("GET http://elsewhere.example/v1/models HTTP/1.1\r\nhost: {host}\r\n\r\n", b"404"),
         ("POST /v1/x HTTP/1.1\r\nhost: {host}\r\ncontent-length: -1\r\n\r\n", b"400"),
         ("POST /v1/x HTTP/1.1\r\nhost: {host}\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", b"400"),
@@ -337,6 +342,26 @@ def test_what_the_proxy_refuses_reaches_no_endpoint(proxies: Proxies, request_he
         client.socket.sendall(request_head.format(host=client.host).encode())
         assert client.read_head().split()[1] == status
     assert upstream.requests == []
+
+
+def test_a_connection_whose_thread_cannot_start_takes_no_place(
+    proxies: Proxies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refused(Thread):
+        def start(self) -> None:
+            raise RuntimeError("can't start new thread")
+
+    with RawUpstream(lambda _: whole(b"{}")) as upstream:
+        proxy = proxies(upstream.base_url)
+        with monkeypatch.context() as patched:
+            patched.setattr(threaded_server, "Thread", Refused)
+            with RawClient(proxy.base_url) as client:
+                assert client.socket.recv(1) == b""
+        assert not proxy.is_busy()
+        with RawClient(proxy.base_url) as client:
+            client.send("GET", "/v1/models")
+            assert "200" in client.answer()[0].line
+        proxy.close()
 
 
 def test_a_page_of_this_machine_may_use_the_proxy(proxies: Proxies) -> None:

@@ -320,13 +320,17 @@ def test_a_token_decides_the_namespace_and_reaches_no_endpoint(
         proxy = proxies(model.base_url, tokens=tokens, own_key="sk-own-0123456789")
         talk(proxies.client(proxy.base_url, KEY, **{TOKEN_HEADER: "token-of-the-first-0"}), "Hi")
         talk(proxies.client(proxy.base_url, key="token-of-the-other-0"), "Hello")
+        both = {TOKEN_HEADER: "token-of-the-first-0"}
+        for key in ("token-of-the-first-0", "token-of-the-other-0"):
+            talk(proxies.client(proxy.base_url, key=key, **both), "Hi")
         for key, headers in (("wrong", {}), (KEY, {TOKEN_HEADER: "wrong"})):
             with pytest.raises(openai.AuthenticationError, match="needs its token"):
                 talk(proxies.client(proxy.base_url, key=key, **headers), "Let me in")
         sent = [request.headers["authorization"] for request in model.requests]
-    assert sent == [f"Bearer {KEY}", "Bearer sk-own-0123456789"]
+    assert sent == [f"Bearer {KEY}", *["Bearer sk-own-0123456789"] * 3]
     assert not [request for request in model.requests if "token-of" in repr(request)]
-    assert eventually(lambda: list(conversations(graph).values())) == [[["Be brief.", "Hi", "re Hi"]]]
+    assert eventually(lambda: len(conversations(graph)) == 3)
+    assert list(conversations(graph).values()) == [[["Be brief.", "Hi", "re Hi"]]] * 3
     assert eventually(lambda: list(conversations(twin).values())) == [[["Be brief.", "Hello", "re Hello"]]]
 
 

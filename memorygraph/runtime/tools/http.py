@@ -16,6 +16,7 @@ from memorygraph.context.rendering import compact
 from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import join_halves, parse_json
 from memorygraph.limits import wait_for
+from memorygraph.llm.addresses import MAX_UNQUOTINGS, climbs, unquote_fully
 from memorygraph.llm.model import HEADER_NAME
 from memorygraph.runtime.permissions import Address, Permissions, address_of
 from memorygraph.runtime.tools.tool import MAX_BYTES, ImportedTool, ToolResult
@@ -181,7 +182,10 @@ def require_base(url: str) -> Address:
     if "?" in url or "#" in url:
         raise MemoryGraphError("an address ends before `?` and `#`; give the query with each call")
     if climbs(parts.path):
-        raise MemoryGraphError("an address holds no `.` or `..` as part of its path")
+        raise MemoryGraphError(
+            "an address holds no `.` or `..` as part of its path, nor is it percent-encoded more than "
+            f"{MAX_UNQUOTINGS} times"
+        )
     return address_of(url)
 
 
@@ -193,25 +197,16 @@ def below(path: str) -> str:
     """
     if not path.isprintable() or "\\" in path or "#" in path:
         raise MemoryGraphError(f"{path!r} is no path: it holds line breaks, backslashes or `#`")
-    route = unquote_fully(path.partition("?")[0])
+    written = path.partition("?")[0]
+    route = unquote_fully(written)
     if "//" in route or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", route):
         raise MemoryGraphError(f"`{path}` is no path below the tool's address; write one such as `items/7`")
-    if climbs(route):
-        raise MemoryGraphError(f"the path `{path}` holds `.` or `..`, which could lead out of the tool's address")
+    if climbs(written):
+        raise MemoryGraphError(
+            f"the path `{path}` could lead out of the tool's address: it holds `.` or `..`, or is percent-encoded more "
+            f"than {MAX_UNQUOTINGS} times"
+        )
     return path if not path or path.startswith(("/", "?")) else f"/{path}"
-
-
-def climbs(path: str) -> bool:
-    """Whether a part of a path is `.` or `..`, for any server: some take a backslash for a slash, or cut at `;`."""
-    parts = unquote_fully(path).replace("\\", "/").split("/")
-    return any(part.partition(";")[0].strip() in {".", ".."} for part in parts)
-
-
-def unquote_fully(path: str) -> str:
-    """Resolve the percent signs of a path, as often as a careless server could do it."""
-    while (plain := unquote(path)) != path:
-        path = plain
-    return path
 
 
 def encode_query_value(key: str, value: Any) -> Any:

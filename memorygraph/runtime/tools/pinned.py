@@ -74,7 +74,7 @@ def pinned_httpx_transport(addresses: PinnedAddresses) -> Any:
     import httpx
 
     transport = type("PinnedHttpxTransport", (PinnedSending, httpx.AsyncBaseTransport), {"library": httpx})
-    return transport(addresses, httpx.AsyncHTTPTransport())
+    return transport(addresses, httpx.AsyncHTTPTransport(verify=trusted_certificates()))
 
 
 def make_transport(url: str, addresses: PinnedAddresses, library: Any = httpx2) -> Any:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import SCHEMES, Permissions, Refused
 from memorygraph.runtime.tools import ImportedTool, ToolFailure, http, open_tool
 from tests.runtime.tools.portals import portal_threads
@@ -197,13 +198,23 @@ def test_a_base_without_a_path(site: Site) -> None:
              "a/../../admin", "..", ".", "%2e%2e/admin", "%2E%2e%2fadmin", "%252e%252e/admin", "..%2fadmin",
              "%2525252e%2525252e/admin", "..\\admin", "%5c%2e%2e/x", "..%5cadmin", "a//b", "a%2f%2fb", "a#b",
              "a\r\nX-Evil: 1", "a\nb", "a\0", "a%0d%0a/../x", "/..;/admin", "%2e%2e;x=1/admin", "a/.. /b",
-             "\\\\evil", "a\tb", "\u2028"]
+             "\\\\evil", "a\tb", "\u2028", f"%{'25' * 10}2e", f"a%{'25' * 10}2fb"]
 )  # fmt: skip
 def test_no_path_leads_out(path: str, tool: ImportedTool, site: Site) -> None:
     for method, argument in (("get", path), ("post", path), ("request", {"path": path})):
         with pytest.raises(ToolFailure, match="path"):
             tool.call(method, [argument])
     assert site.seen == []
+
+
+def test_a_path_that_is_encoded_without_end_is_refused_at_once(tool: ImportedTool, site: Site) -> None:
+    path, started = f"%{'25' * 200_000}", time.perf_counter()
+    with pytest.raises(ToolFailure, match="percent-encoded more than 10 times"):
+        tool.call("get", [path])
+    with pytest.raises(MemoryGraphError, match="percent-encoded more than 10 times"):
+        open_tool("Api", f"http://127.0.0.1:{site.port}/{path}", Path(), Permissions.of(["http"]))
+    assert time.perf_counter() - started < 5
+    assert tool.call("get", [f"a%{'25' * 9}2e"]).value is not None
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch"])

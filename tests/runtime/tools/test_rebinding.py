@@ -22,12 +22,13 @@ import pytest
 
 from memorygraph.errors import ModelError
 from memorygraph.llm.addresses import PinnedAddresses
+from memorygraph.llm.certificates import trusted_certificates
 from memorygraph.llm.model import OpenAIModel
 from memorygraph.llm.uris import find_model
 from memorygraph.runtime.models import RunModels
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ToolFailure, open_tool
-from memorygraph.runtime.tools.pinned import PinnedTransport
+from memorygraph.runtime.tools.pinned import PinnedTransport, pinned_httpx_transport
 from memorygraph.server.certificate import make_certificate
 from tests.runtime.convo.expressions import Script
 from tests.scripted.conftest import HI
@@ -218,6 +219,14 @@ def test_a_model_whose_name_is_excepted_is_reached_without_the_proxy(
         with suppress(ModelError):
             model.complete(HI)
         assert house.visits == visits
+
+
+def test_a_client_of_httpx_checks_by_the_certificates_that_every_client_checks_by(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    httpx = pytest.importorskip("httpx")
+    monkeypatch.setattr(httpx, "AsyncHTTPTransport", lambda **options: options)
+    assert vars(pinned_httpx_transport(PinnedAddresses()))["_transport"] == {"verify": trusted_certificates()}
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
