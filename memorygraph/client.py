@@ -642,7 +642,7 @@ class MemoryGraph:
     def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
         """Give vectors to messages and nodes that lack them, as `recall` does before it asks; returns how many.
 
-        Without MEMORYGRAPH_EMBEDDING_MODEL there is nothing to do. `progress` is told how many have theirs, and of how
+        Without MEMORYGRAPH_EMBEDDING_MODEL there is nothing to do. `progress` is told how many are done, and of how
         many. What is done stays: interrupted, it goes on from there when it is called again.
 
         Raises:

@@ -975,30 +975,39 @@ RETURN count(entry) AS entries;
 
 // name: delete-listed
 // Delete some of what is on the list, but messages. What others have changed of a node since the list was begun comes on it
-// with its former states, in the transaction that deletes the node. The `others` are entities that stay, into which one was
-// merged that goes. Parameters: namespace, forgetting, limit.
+// with its former states, in the transaction that deletes the node: also where they have deleted it, or an undo of theirs has
+// brought it back, which leaves a copy of what was deleted; and the aliases that a merge into it has left, and that nothing else
+// has. The `others` are entities that stay, into which one was merged that goes. Parameters: namespace, forgetting, limit.
 MATCH (forgetting:Forgetting {namespace: $namespace, id: $forgetting})-[:FORGETS]->(going)
 WHERE NOT going:Message AND NOT going:Version
 WITH forgetting, going LIMIT $limit
 CALL (forgetting, going) {
-  WITH forgetting, going WHERE going:Node
+  WITH forgetting, going WHERE going:Node OR (going:Former AND going.of = 'node' AND going.until > forgetting.until)
   CALL (forgetting, going) {
-    MATCH (former:Former {namespace: $namespace, id: going.id})
-    USING INDEX SEEK former:Former(namespace, id, until)
-    WHERE former.until > forgetting.until AND former.of = 'node'
-    RETURN former
+    MATCH (part:Former {namespace: $namespace, id: going.id})
+    USING INDEX SEEK part:Former(namespace, id, until)
+    WHERE part.until IS NOT NULL AND part.of = 'node' AND coalesce(part.until <= going.until, true)
+      AND (part.until > forgetting.until OR (going.since > forgetting.until AND NOT part.itself))
+    RETURN part
     UNION ALL
-    MATCH (former:Former {namespace: $namespace, from_node: going.id})
-    USING INDEX SEEK former:Former(namespace, from_node)
-    WHERE former.until > forgetting.until
-    RETURN former
+    MATCH (part:Former {namespace: $namespace, from_node: going.id})
+    USING INDEX SEEK part:Former(namespace, from_node)
+    WHERE part.until > forgetting.until AND coalesce(part.until <= going.until, true)
+    RETURN part
     UNION ALL
-    MATCH (former:Former {namespace: $namespace, to_node: going.id})
-    USING INDEX SEEK former:Former(namespace, to_node)
-    WHERE former.until > forgetting.until
-    RETURN former
+    MATCH (part:Former {namespace: $namespace, to_node: going.id})
+    USING INDEX SEEK part:Former(namespace, to_node)
+    WHERE part.until > forgetting.until AND coalesce(part.until <= going.until, true)
+    RETURN part
+    UNION ALL
+    MATCH (going)<-[:ALIAS_OF]-(part:Alias)
+    WHERE NOT EXISTS {
+      MATCH (part)-[:ALIAS_OF]->(other)
+      WHERE NOT EXISTS { (forgetting)-[:FORGETS]->(other) }
+    }
+    RETURN part
   }
-  MERGE (forgetting)-[:FORGETS]->(former)
+  MERGE (forgetting)-[:FORGETS]->(part)
   RETURN count(*) AS changed
 }
 WITH forgetting, going, labels(going) AS labels, coalesce(going.since, 0) AS since, going.until AS until,

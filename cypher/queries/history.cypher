@@ -393,7 +393,8 @@ RETURN {nodes_updated: count(node)} AS counts;
 // name: revert-nodes
 // Nodes that a revision changed become what they were before it; of a context of PETE this is only what ContextScript
 // says of it, because its log has gone on. An address stays, whenever it was given. An item that gets its former `ttl` back lives
-// as long again from now on, or for good (items/put). Parameters: namespace, until (the revision), ids.
+// as long again from now on, or for good (items/put); what was no item before is none again. Parameters: namespace, until (the
+// revision), ids.
 MATCH (namespace:Namespace {name: $namespace})
 WITH namespace.revision AS revision, namespace.embedder AS embedder
 UNWIND $ids AS id
@@ -406,6 +407,7 @@ CREATE (former:Former)
 SET former = kept {.*, of: 'node', since: coalesce(kept.since, 0), until: revision,
              labels: [label IN labels(node) WHERE label <> 'Node'], embedding: null, embedding_model: null, vector_due: null,
              expires_at: null}
+SET node:$([label IN wanted.labels WHERE label = 'Item'])
 SET node = CASE WHEN node:Context
                 THEN kept {.*, name: wanted.name, data: wanted.data,
                            name_parts: wanted.name_parts, data_parts: wanted.data_parts}
@@ -416,6 +418,7 @@ SET node = CASE WHEN node:Context
     node.expires_at = CASE WHEN NOT node:Item OR coalesce(wanted.ttl, -1) = coalesce(kept.ttl, -1) THEN kept.expires_at
                       WHEN wanted.ttl IS NULL THEN null
                       ELSE datetime.realtime() + duration({milliseconds: toInteger(wanted.ttl * 60000)}) END
+REMOVE node:$([label IN labels(node) WHERE label = 'Item' AND NOT label IN wanted.labels])
 RETURN {nodes_updated: count(node)} AS counts;
 
 // name: restore-edges

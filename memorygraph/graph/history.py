@@ -159,7 +159,10 @@ def reach(namespace: Namespace) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A namespace as it was at a revision. Later loads don't change it; a purge can take it away."""
+    """A namespace as it was at a revision. Later loads don't change it.
+
+    What is forgotten or expires is not in it either, and a purge can take it away.
+    """
 
     namespace: Namespace
     revision: int

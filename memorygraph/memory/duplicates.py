@@ -85,9 +85,8 @@ def list_duplicates(namespace: Namespace, limit: int) -> list[Duplicates]:
             entities.append(ComparedEntity(row["id"], row["name"], row["kind"], row["edges"]))
     keys = {name: keys_of(name) for name in called}
     found: dict[frozenset[int], str] = {}
-    for reason, places in (*find_same_names(called, keys), *find_one_edit_apart(called, keys)):
-        for group in split_by_kind(entities, places):
-            found.setdefault(group, reason)
+    for reason, group in (*find_same_names(entities, called, keys), *find_one_edit_apart(entities, called, keys)):
+        found.setdefault(group, reason)
     for group in find_equal_neighbours(namespace, entities):
         found.setdefault(group, "equal neighbours")
     order = sorted(
@@ -115,23 +114,27 @@ def split_by_kind(entities: Sequence[ComparedEntity], places: Iterable[int]) -> 
 
 
 def find_same_names(
-    called: Mapping[str, Sequence[int]], keys: Mapping[str, NameKeys]
-) -> Iterator[tuple[str, set[int]]]:
-    """Find entities whose names are equal but for case, accents, titles and the order of words."""
+    entities: Sequence[ComparedEntity], called: Mapping[str, Sequence[int]], keys: Mapping[str, NameKeys]
+) -> Iterator[tuple[str, frozenset[int]]]:
+    """Find entities of one type whose names are equal but for case, accents, titles and the order of words."""
     alike: dict[str, list[str]] = defaultdict(list)
     for name in called:
         alike[keys[name].order].append(name)
     for names in alike.values():
-        places = {place for name in names for place in called[name]}
-        if len(places) > 1:
-            reasons = ("same name", *(explain_difference(keys[names[0]], keys[name]) for name in names[1:]))
-            yield max(reasons, key=REASONS.index), places
+        names_of: dict[int, list[str]] = defaultdict(list)
+        for name in names:
+            for place in called[name]:
+                names_of[place].append(name)
+        for group in split_by_kind(entities, names_of):
+            first, *others = dict.fromkeys(name for place in sorted(group) for name in names_of[place])
+            reasons = ("same name", *(explain_difference(keys[first], keys[name]) for name in others))
+            yield max(reasons, key=REASONS.index), group
 
 
 def find_one_edit_apart(
-    called: Mapping[str, Sequence[int]], keys: Mapping[str, NameKeys]
-) -> Iterator[tuple[str, set[int]]]:
-    """Find entities with long names that are one edit apart."""
+    entities: Sequence[ComparedEntity], called: Mapping[str, Sequence[int]], keys: Mapping[str, NameKeys]
+) -> Iterator[tuple[str, frozenset[int]]]:
+    """Find entities of one type with long names that are one edit apart."""
     places: dict[str, set[int]] = defaultdict(set)
     for name in called:
         if MIN_EDITED_LETTERS <= len(keys[name].words) <= MAX_EDITED_LETTERS:
@@ -146,7 +149,8 @@ def find_one_edit_apart(
                 pair = (first, second)
                 if pair not in seen and is_one_edit(first, second):
                     seen.add(pair)
-                    yield "one edit", places[first] | places[second]
+                    groups = split_by_kind(entities, places[first] | places[second])
+                    yield from (("one edit", group) for group in groups)
 
 
 def find_common_variants(longer: Sequence[str], shorter: Iterable[str]) -> Iterator[list[str]]:

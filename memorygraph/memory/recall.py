@@ -446,7 +446,7 @@ class Recaller:
         return 0 if self.embedder is None else embed_all(self._namespace, self.embedder, progress)
 
     def __call__(self, text: str, *, budget: Budget | None, at: datetime | None, **options: Any) -> Recalled:
-        """Recall by a text; `at` is by default now. Without an embedder this is one query."""
+        """Recall by a text; `at` is by default now."""
         self.index()
         if self.embedder is not None:
             embed_missing(self._namespace, self.embedder)

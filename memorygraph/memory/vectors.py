@@ -100,7 +100,9 @@ def vector_parameters(embedder: Embedder | None, text: str) -> dict[str, Any]:
 
 
 def embed_missing(namespace: Namespace, embedder: Embedder) -> int:
-    """Give a vector of this embedder to what was stored since the last look; returns how many texts that were.
+    """Give a vector of this embedder to what was stored since the last look; returns how many texts lacked one.
+
+    Those that change meanwhile count too, and get theirs at the next look.
 
     What is stored in a namespace that an embedder has looked through is marked. All texts are looked through the first
     time, and again after an hour or a query that writes: what raw Cypher has stored has no mark.
@@ -116,10 +118,10 @@ def embed_missing(namespace: Namespace, embedder: Embedder) -> int:
 
 
 def embed_all(namespace: Namespace, embedder: Embedder, progress: Callable[[int, int], None] | None = None) -> int:
-    """Give a vector of this embedder to each text of a namespace that lacks one; returns how many.
+    """Give a vector of this embedder to each text of a namespace that lacks one; returns how many lacked it.
 
-    A text is a node, or a message, or each passage of a long message. `progress` is told page by page how many have one
-    now, and how many lacked it.
+    A text is a node, or a message, or each passage of a long message. One that changes meanwhile counts too, and gets
+    its vector at the next look. `progress` is told page by page how many are done, and how many there are.
     """
     done = embedded = total = 0
     if progress is not None:

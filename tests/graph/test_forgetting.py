@@ -1096,6 +1096,41 @@ def test_what_others_change_of_a_node_while_it_is_forgotten_is_forgotten_with_it
     assert graph.broken_invariants() == []
 
 
+@pytest.mark.parametrize("before", range(5))
+@pytest.mark.parametrize("done", ["merge", "delete", "undo"])
+def test_who_is_merged_into_deleted_or_brought_back_while_it_is_forgotten_leaves_nothing(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, done: str, before: int
+) -> None:
+    graph.load('Node(node_id="Ada", name="Marisol", data="Quillon"); Node(node_id="near", name="N", data="");')
+    graph.load('Edge(edge_id="e", from_node="near", to_node="Ada", verb="Quillon", weight=0.5);')
+    others: dict[str, Callable[[], object]] = {
+        "merge": partial(graph.merge, "other", into="Ada"),
+        "delete": partial(graph.delete, "Ada"),
+        "undo": partial(graph.undo, 3),
+    }
+    if done == "undo":
+        graph.delete("Ada")
+    elif done == "merge":
+        graph.load('Node(node_id="other", name="Marisol", data="Quillon");')
+    monkeypatch.setattr(forgetting, "ELEMENTS_PER_TRANSACTION", 1)
+    piece, left = forgetting.forget_next, before
+
+    def after_another(*list_: Any) -> bool:
+        nonlocal left
+        left -= 1
+        if left == -1:
+            with suppress(NotFoundError, ConflictError):  # it may be forgotten by then
+                others[done]()
+        return piece(*list_)
+
+    monkeypatch.setattr(forgetting, "forget_next", after_another)
+    graph.forget("Ada")
+    if done == "merge" and graph.scope.read("read/node", id="other"):
+        graph.forget("other")  # it was too late to merge it
+    assert [contents_with(graph, word) for word in NAMES] == [[], []]
+    assert graph.broken_invariants() == []
+
+
 def test_who_is_created_while_one_of_its_id_is_forgotten_stays(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
 ) -> None:

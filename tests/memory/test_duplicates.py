@@ -108,6 +108,12 @@ def test_entities_of_two_types_are_two(graph: MemoryGraph) -> None:
     assert graph.duplicates() == []
 
 
+def test_the_reason_is_that_of_the_names_of_one_type(graph: MemoryGraph) -> None:
+    people = [Entity(name=name, entity_type="person") for name in ("Ada Lovelace", "ada lovelace")]
+    graph.entities.create([*people, Entity(name="Dr. Ada Lovelace", entity_type="ship")], distinguish_case=True)
+    assert [(each.reason, len(each.entities)) for each in graph.duplicates()] == [("case", 2)]
+
+
 NAMES = st.lists(st.text("abc ", min_size=8, max_size=10).map(str.strip), unique=True, min_size=2, max_size=4)
 
 
@@ -146,7 +152,7 @@ def test_what_is_too_long_for_a_name_has_no_variants(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(duplicates, "deletions_of", no_variants)
     names = ["x" * MAX_EDITED_LETTERS, "y" * (MAX_EDITED_LETTERS + 1)]
     called = {name: [place] for place, name in enumerate(names)}
-    assert not list(duplicates.find_one_edit_apart(called, {name: keys_of(name) for name in names}))
+    assert not list(duplicates.find_one_edit_apart([], called, {name: keys_of(name) for name in names}))
     assert compared == names[:1]
 
 

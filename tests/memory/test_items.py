@@ -134,3 +134,19 @@ def test_an_entity_with_the_key_of_an_item_is_merged_and_forgotten_by_its_name(h
     homes.forget("home")
     assert homes.entities.missing(["home"]) == ["home"]
     assert stored_items(homes) == HOMES
+
+
+def test_the_undo_of_a_put_leaves_a_node_that_was_no_item_as_it_was(graph: MemoryGraph) -> None:
+    """The file of an export has items as nodes, and so they come into another graph."""
+    address, writes = ItemKey("users.1.", "home"), ItemWrites()
+    graph.load(f'Node(node_id="{address.id}", name="home", data="lives in Bath");')
+    before = graph.node(address.id)
+    writes.put(address, {"text": "lives in York"}, "lives in York", ttl=60.0)
+    graph.items.write(writes)
+    graph.undo(2)
+    assert (graph.node(address.id), graph.items.get([address])) == (before, {})
+    assert [*graph.items.list_under(""), *graph.items.find("Bath", limit=3)] == []
+    graph.undo(3)
+    assert graph.items.get([address])[address].value == {"text": "lives in York"}
+    lasting = "MATCH (i:Item {namespace: $namespace, id: $id}) RETURN i.expires_at > datetime.realtime() AS lasts"
+    assert graph.query(lasting, {"id": address.id}) == [{"lasts": True}]
