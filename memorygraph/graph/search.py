@@ -18,12 +18,13 @@ TRANSCRIPT_PREFIX = "claude-code-"  # of conversations that hooks keep: the id o
 MAX_SHARP = 8  # places of a name where ss may stand for ß
 NODE_FIELDS = {"name": 2, "data": 1}  # how much a word of a node counts in each
 MAX_FUZZY_CHARACTERS = 20  # of a word: to compare one of thousands takes Lucene more memory than Neo4j has
-MAX_FUZZY_WORDS = 6  # of a query: Lucene looks for up to 50 spellings of each in each field, and for 1,024 in all
+MAX_FUZZY_WORDS = 4  # of a query: each in two forms and two fields, of up to 50 spellings: Lucene takes 1,024
 SIGN_WEIGHT = 0.2  # of a Chinese sign alone; two that follow each other are a word
 
 # A word keeps the marks on its letters, and an emoji those and what joins it to another; half a character is in no text
 # that is stored, nor can it be asked for.
 _TERM = regex.compile(r"(?![\p{M}\u200d])[\w\p{M}]+|(?:[^\w\s\ud800-\udfff]|[\p{M}\u200d])+")
+_STEM_END = re.compile("(?<=..)[sey]$")
 _SPECIAL = re.compile(r'(["\\])')
 
 
@@ -101,17 +102,23 @@ def lucene_query(text: str, namespace: str) -> str | None:
 def fuzzy_query(text: str, namespace: str, fields: Mapping[str, int] = NODE_FIELDS) -> str | None:
     """Make a query for nodes of one namespace with words spelled almost like those of a text; None without a word.
 
-    A word may be one letter off, and one of eight letters or more two. Lucene compares with the stems of its index.
+    A word may be one letter off, and one of eight letters or more two. The index has stems, and Lucene makes none of a
+    word that it looks for so: each word is also looked for with the end of a stem, as `lovlac` for `lovelac`.
 
     >>> fuzzy_query("Armstong", "default")
     '+namespace_token:"18345607124885091234"^0 +(name:armstong~2^2 data:armstong~2^1)'
     """
     found = _TERM.findall(unicodedata.normalize("NFC", text).lower())
     compared = [word for word in found if word.isalnum() and len(word) <= MAX_FUZZY_CHARACTERS]
-    words = [f"{word}~{min(2, len(word) // 4)}" for word in keep_ends(compared, MAX_FUZZY_WORDS)]
+    words = keep_ends(compared, MAX_FUZZY_WORDS)
     if not words:
         return None
-    clauses = " ".join(f"{field}:{word}^{weight}" for word in words for field, weight in fields.items())
+    clauses = " ".join(
+        f"{field}:{form}~{min(2, len(word) // 4)}^{weight}"
+        for word in words
+        for form in dict.fromkeys((word, _STEM_END.sub(lambda end: "i" if end[0] == "y" else "", word)))
+        for field, weight in fields.items()
+    )
     return f"{require_token(namespace_token(namespace))} +({clauses})"
 
 

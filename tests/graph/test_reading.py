@@ -87,6 +87,12 @@ def test_a_word_that_no_node_has_suggests_names_spelled_almost_like_it(
     assert {hit.node.name for hit in apollo.search(misspelt, fuzzy=True)} >= {*meant}
 
 
+@pytest.mark.parametrize("misspelt", ["Lovlace", "Lovelase", "Hanry", "Jomes"])
+def test_a_misspelt_name_is_compared_with_the_stems_of_the_index(graph: MemoryGraph, misspelt: str) -> None:
+    graph.load('Node(node_id="ada", name="Lovelace", data="");Node(node_id="henry", name="Henry James", data="");')
+    assert graph.suggest(misspelt) == ["Lovelace" if misspelt.startswith("L") else "Henry James"]
+
+
 def test_a_fuzzy_search_finds_words_of_the_data_and_nothing_of_another_namespace(
     apollo: MemoryGraph, graph: MemoryGraph
 ) -> None:
