@@ -83,9 +83,9 @@ class RunBudget:
 
     >>> budget = RunBudget(RunLimits(max_work=2))
     >>> budget.spend(2)
-    >>> budget.spend()
+    >>> budget.spend()  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    memorygraph.limits.LimitExceeded: the run has done its 2 steps of work; `run` allows more with --max-work
+    memorygraph.limits.LimitExceeded: the run has done its 2 steps of work; ...
     """
 
     def __init__(self, limits: RunLimits = NO_LIMITS) -> None:
