@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
-from itertools import pairwise, product
+from itertools import count, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -1068,6 +1068,19 @@ def test_a_dry_run_of_what_was_interrupted_says_what_forgetting_it_again_does(
     assert graph.broken_invariants() == []
 
 
+def do_before_piece(monkeypatch: pytest.MonkeyPatch, number: int, change: Callable[[], None]) -> None:
+    """Have a forgetting go element by element, and another client change something before one of its pieces."""
+    monkeypatch.setattr(forgetting, "ELEMENTS_PER_TRANSACTION", 1)
+    piece, numbers = forgetting.forget_next, count()
+
+    def after_another(*list_: Any) -> bool:
+        if next(numbers) == number:
+            change()
+        return piece(*list_)
+
+    monkeypatch.setattr(forgetting, "forget_next", after_another)
+
+
 @pytest.mark.parametrize("before", range(4))
 def test_what_others_change_of_a_node_while_it_is_forgotten_is_forgotten_with_it(
     graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, before: int
@@ -1075,22 +1088,17 @@ def test_what_others_change_of_a_node_while_it_is_forgotten_is_forgotten_with_it
     graph.load('Node(node_id="Ada", name="Ada", data="Quillon"); Node(node_id="near", name="N", data="");')
     graph.load('Edge(edge_id="e", from_node="near", to_node="Ada", verb="Quillon", weight=0.5);')
     graph.load('Node(node_id="Ada", data="Quillon, too");')
-    monkeypatch.setattr(forgetting, "ELEMENTS_PER_TRANSACTION", 1)
-    piece, left = forgetting.forget_next, before
 
-    def after_another(*list_: Any) -> bool:
-        nonlocal left
-        left -= 1
-        if left == -1 and graph.scope.read("read/node", id="Ada"):
+    def change() -> None:
+        if graph.scope.read("read/node", id="Ada"):
             graph.load('Node(node_id="Ada", data="Marisol");')
             graph.load('Node(node_id="Ada", data="");')
             with suppress(NotFoundError):  # it may be forgotten by then
                 graph.delete("e")
             graph.load('Edge(edge_id="f", from_node="Ada", to_node="near", verb="Marisol", weight=0.5);')
             graph.entities.observe([Observations(entity_name="Ada", contents=["Marisol"])])
-        return piece(*list_)
 
-    monkeypatch.setattr(forgetting, "forget_next", after_another)
+    do_before_piece(monkeypatch, before, change)
     graph.forget("Ada")
     assert [contents_with(graph, word) for word in NAMES] == [[], []]
     assert graph.broken_invariants() == []
@@ -1112,18 +1120,12 @@ def test_who_is_merged_into_deleted_or_brought_back_while_it_is_forgotten_leaves
         graph.delete("Ada")
     elif done == "merge":
         graph.load('Node(node_id="other", name="Marisol", data="Quillon");')
-    monkeypatch.setattr(forgetting, "ELEMENTS_PER_TRANSACTION", 1)
-    piece, left = forgetting.forget_next, before
 
-    def after_another(*list_: Any) -> bool:
-        nonlocal left
-        left -= 1
-        if left == -1:
-            with suppress(NotFoundError, ConflictError):  # it may be forgotten by then
-                others[done]()
-        return piece(*list_)
+    def change() -> None:
+        with suppress(NotFoundError, ConflictError):  # it may be forgotten by then
+            others[done]()
 
-    monkeypatch.setattr(forgetting, "forget_next", after_another)
+    do_before_piece(monkeypatch, before, change)
     graph.forget("Ada")
     if done == "merge" and graph.scope.read("read/node", id="other"):
         graph.forget("other")  # it was too late to merge it
