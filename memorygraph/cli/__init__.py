@@ -82,6 +82,18 @@ def import_lasting(name: str) -> ModuleType:
         gc.enable()
 
 
+def find_option(command: click.Command, name: str) -> click.Parameter | None:
+    """Find the option of a command that is written like this."""
+    return next((option for option in command.params if name in option.opts), None)
+
+
+def misplaced(error: click.NoSuchOption, place: str) -> click.NoSuchOption:
+    """Say of an option that was given on the wrong side of the command where it belongs."""
+    return click.NoSuchOption(
+        error.option_name, f"No such option '{error.option_name}' here. It stands {place}", ctx=error.ctx
+    )
+
+
 class _LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
@@ -95,10 +107,20 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
-    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+    def make_context(self, info_name: str | None, args: list[str], *given: Any, **extra: Any) -> click.Context:
         """Read the options before the command; click would call Ctrl-C there `Aborted!`."""
-        with explaining_stop(lambda _: NOTHING_DONE):
-            return super().make_context(*arguments, **options)
+        words = args.copy()
+        try:
+            with explaining_stop(lambda _: NOTHING_DONE):
+                return super().make_context(info_name, args, *given, **extra)
+        except click.NoSuchOption as error:
+            context = click.Context(self, info_name=info_name)
+            for word in words:  # the name of the command, and within a group the one that follows
+                if isinstance(context.command, click.Group) and (found := context.command.get_command(context, word)):
+                    context = click.Context(found, context, word)
+            if find_option(context.command, error.option_name):
+                raise misplaced(error, f"after the command: `{context.command_path} {error.option_name}`") from None
+            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -115,6 +137,12 @@ class _LazyGroup(click.Group):
         ctx.meta[output.AS_JSON] = "--json" in ctx.args
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if (option := find_option(self, error.option_name)) is None or error.ctx is None:
+                raise
+            command = error.ctx.command_path.removeprefix(f"{ctx.command_path} ")
+            usage = f"`{ctx.command_path} {error.option_name} {option.make_metavar(ctx)} {command}`"
+            raise misplaced(error, f"before the command: {usage}") from None
         except (click.exceptions.Exit, click.ClickException):
             raise
         except BrokenPipeError:

@@ -415,6 +415,24 @@ def test_a_mistyped_command_gets_did_you_mean(typed: list[str], meant: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("typed", "place"),
+    [
+        (["--json", "load", "x.ctx"], "after the command: `memorygraph load --json`"),
+        (["--dry-run", "messages", "forget", "x"], "after the command: `memorygraph messages forget --dry-run`"),
+        (["load", "x.ctx", "-n", "work"], "before the command: `memorygraph -n NAME load`"),
+        (["messages", "list", "--uri=bolt://a"], "before the command: `memorygraph --uri URI messages list`"),
+    ],
+)
+def test_an_option_on_the_wrong_side_of_the_command_gets_its_place(typed: list[str], place: str) -> None:
+    finished = memorygraph(*typed)
+    assert finished.returncode == 2
+    assert (
+        f"No such option '{next(word for word in typed if word[0] == '-').partition('=')[0]}' here" in finished.stderr
+    )
+    assert place in finished.stderr
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("load",),
