@@ -92,7 +92,7 @@ def run_within(seconds: float, work: Any) -> None:
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        say_note(f"gave up after {seconds:g} seconds; what was not kept is kept at the next event")
+        say_note(f"gave up after {seconds:g} seconds; what was not kept is tried again at the next event")
         sys.stdout.flush()
         os._exit(0)
     if failures:
@@ -122,7 +122,7 @@ def answer_event(settings: Settings, given: HookInput, budget: Budget, limit: in
         raise MemoryGraphError("Neo4j does not run, so nothing is recalled or kept now: `memorygraph up` starts it")
     if not given.is_prompt and not pending.waiting():
         return
-    with settings.connect() as graph:
+    with settings.connect(start=False) as graph:
         if not given.is_prompt:
             keep_transcripts(graph, pending, given.ref)
             return

@@ -122,6 +122,7 @@ def keep_transcripts(graph: MemoryGraph, pending: PendingTranscripts, given: Tra
     new = 0
     failure: Exception | None = None
     for ref in pending.waiting():
+        pending.begin(ref)
         try:
             new += keep_transcript(graph, ref)
         except NotFoundError as error:

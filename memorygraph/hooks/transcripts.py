@@ -204,7 +204,7 @@ def user_messages(content: Any, at: datetime | None) -> Iterator[SaidMessage]:
             continue
         if part.get("type") == "tool_result":
             answer = {"role": "tool", "tool_call_id": str(part.get("tool_use_id"))}
-            yield SaidMessage({**answer, "content": cut(mask_secrets(text_of(part.get("content"))))}, at)
+            yield SaidMessage({**answer, "content": mask_result(text_of(part.get("content")))}, at)
         elif isinstance(part.get("text"), str):
             texts.append(mask_secrets(typed_text(part["text"])).strip())
         elif part.get("type") in {"image", "document"}:
@@ -249,15 +249,28 @@ def text_of(content: Any) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
-def cut(text: str) -> str:
-    """Return a text that is not too long, and says what was cut off.
+def mask_result(text: str) -> str:
+    """Return what is kept of a tool's answer, with its secrets masked.
+
+    Of a long one only the beginning is looked at, and more of it where so much was masked that what is kept may end
+    near a secret that is cut in two.
+    """
+    begin = text[: 4 * MAX_RESULT_CHARACTERS]
+    masked = mask_secrets(begin)
+    if len(masked) < len(begin) / 2:
+        return cut(mask_secrets(text))
+    return cut(masked, len(text) - len(begin))
+
+
+def cut(text: str, more: int = 0) -> str:
+    """Return a text that is not too long, and says what was cut off, with the characters that follow it.
 
     >>> cut("x" * 4_010)[-24:]
     '[... 10 characters more]'
     """
-    if len(text) <= MAX_RESULT_CHARACTERS:
-        return text
-    return text[:MAX_RESULT_CHARACTERS] + CUT.format(len(text) - MAX_RESULT_CHARACTERS)
+    kept = text[:MAX_RESULT_CHARACTERS]
+    more += len(text) - len(kept)
+    return kept + CUT.format(more) if more else kept
 
 
 def time_of(entry: Mapping[str, Any]) -> datetime | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -41,6 +42,15 @@ class PendingTranscripts:
             if _mark_of(self._path(ref.conversation)) == self._seen.get(ref.conversation):
                 self.forget([ref.conversation])
 
+    def begin(self, ref: TranscriptRef) -> None:
+        """Note that a transcript that `waiting` returned is tried: if that ends the hook, it is the last next time."""
+        path = self._path(ref.conversation)
+        written_ns, number = self._seen[ref.conversation]
+        with suppress(OSError):
+            os.utime(path, ns=(written_ns // 2, written_ns // 2))  # older than any that was not tried so often
+            if (mark := _mark_of(path))[1] == number:
+                self._seen[ref.conversation] = mark
+
     def forget(self, conversations: Collection[str]) -> int:
         """Let the transcripts of conversations wait no longer, and return how many these were."""
         forgotten = 0
@@ -51,7 +61,7 @@ class PendingTranscripts:
         return forgotten
 
     def waiting(self) -> list[TranscriptRef]:
-        """Return the transcripts that wait, the latest first: it has most likely something new."""
+        """Return the transcripts that wait: those first that were tried least often, and of these the latest."""
         found = []
         for path in self.folder.glob("*.json"):
             try:

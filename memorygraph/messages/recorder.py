@@ -83,6 +83,7 @@ class Recorder:
         self._failing = False
         self._warned = False
         self._own = set() if own is None else own
+        self._databases: dict[Path, str] = {}  # of waiting records: one of another database is not read at each call
         self.kept_for_others = 0
         """How many waiting records the last `flush` left, as they are of another database than the one connected."""
 
@@ -142,7 +143,9 @@ class Recorder:
         """
         with self._flushing:
             self.kept_for_others = 0
-            written = sum(self._flush_one(path) for path in self.spool.waiting())
+            waiting = self.spool.waiting()
+            self._databases = {path: self._databases[path] for path in waiting if path in self._databases}
+            written = sum(self._flush_one(path) for path in waiting)
             self._own.difference_update([path for path in self._own.copy() if not path.exists()])
         self._failing = False
         return written
@@ -167,15 +170,17 @@ class Recorder:
 
     def _flush_record(self, path: Path) -> bool:
         try:
+            if self._is_of_another(path):
+                return False
             record = self.spool.read(path)
             if record is None:
                 return False
             record.pop(REASON, None)  # somebody has put it back
             call = RecordedCall(**record)
-            # A record of another database waits until that one is connected again.
-            if call.database not in (None, self.namespace.connection.find_database()) and path not in self._own:
-                self.kept_for_others += 1
-                return False
+            if call.database is not None:
+                self._databases[path] = call.database
+                if self._is_of_another(path):
+                    return False
             self._write(call)
         except (ConnectionError, ConflictError):
             raise
@@ -190,6 +195,14 @@ class Recorder:
             return False
         self.spool.remove(path)
         self._progress = time.monotonic()
+        return True
+
+    def _is_of_another(self, path: Path) -> bool:
+        """Tell whether a record that was read is of another database: it waits until that one is connected again."""
+        database = self._databases.get(path)
+        if database in (None, self.namespace.connection.find_database()) or path in self._own:
+            return False
+        self.kept_for_others += 1
         return True
 
     def _try_writing(self, call: RecordedCall) -> Exception | None:

@@ -7,7 +7,7 @@ import os
 import socket
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -241,6 +241,23 @@ def test_a_transcript_that_is_noted_anew_while_it_is_kept_goes_on_waiting(monkey
         pending.add(ref)
     keep_transcripts(cast("MemoryGraph", None), pending)
     assert pending.waiting() == [ended]
+
+
+@pytest.mark.usefixtures("home")
+def test_a_transcript_that_ends_the_hook_each_time_keeps_no_other_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end_if_long(_graph: MemoryGraph, ref: TranscriptRef) -> int:
+        if ref.conversation.startswith("long"):
+            raise SystemExit  # as at the time limit
+        return 1
+
+    monkeypatch.setattr(events, "keep_transcript", end_if_long)
+    names = ["old", "long one", "middle", "long two", "new"]
+    for name in names:
+        PendingTranscripts("hooks").add(TranscriptRef(f"{name}.jsonl", name))
+    for _ in names:
+        with suppress(SystemExit):
+            keep_transcripts(cast("MemoryGraph", None), PendingTranscripts("hooks"))
+    assert {ref.conversation for ref in PendingTranscripts("hooks").waiting()} == {"long one", "long two"}
 
 
 def test_a_transcript_that_is_too_long_is_said_once(

@@ -142,6 +142,37 @@ def test_a_tool_that_answered_nothing_has_said_nothing(tmp_path: Path, answer: d
     assert said(path) == [{"role": "tool", "tool_call_id": "t", "content": text}]
 
 
+def said_by_tool(tmp_path: Path, text: str) -> str:
+    result = {"type": "tool_result", "tool_use_id": "t", "content": text}
+    path = tmp_path / "session.jsonl"
+    path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": [result]}}), "utf-8")
+    [answer] = said(path)
+    return str(answer["content"])
+
+
+def test_of_a_long_answer_of_a_tool_little_more_is_masked_than_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masked: list[int] = []
+
+    def count_masked(text: str) -> str:
+        masked.append(len(text))
+        return text
+
+    monkeypatch.setattr(transcripts, "mask_secrets", count_masked)
+    assert said_by_tool(tmp_path, "x" * 1_000_000) == "x" * 4000 + "\n[... 996000 characters more]"
+    assert sum(masked) < 20_000
+
+
+@pytest.mark.parametrize("before", range(15_900, 16_010, 10))
+def test_no_part_of_a_secret_is_kept_where_what_was_masked_before_it_is_long(tmp_path: Path, before: int) -> None:
+    begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----\n"
+    key = begin + "A" * (before - len(begin + end)) + end
+    kept = said_by_tool(tmp_path, key + "ghp_" + "a" * 100 + "\n" + "x" * 10_000)
+    assert kept.startswith("[masked: private key]\n[masked: GitHub token]\nxxx")
+    assert kept.endswith("characters more]")
+
+
 def said_by_user(tmp_path: Path, text: str) -> list[dict[str, Any]]:
     path = tmp_path / "session.jsonl"
     path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": text}}), "utf-8")

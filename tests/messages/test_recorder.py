@@ -385,6 +385,26 @@ def test_a_recorder_notices_that_its_address_has_another_database(
     assert answers(connection, namespace) == ["re Hi", "re Now", "re Since"]
 
 
+def test_a_record_of_another_database_is_read_once_until_that_is_there(
+    connection: Connection, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = Recorder(Namespace(connection, namespace), "talk", tmp_path)
+    recorder.spool.add(call_of(namespace, "Before", database="another").as_dict())
+    read: list[Path] = []
+    read_record = Spool.read
+
+    def note_read(path: Path) -> dict[str, Any] | None:
+        read.append(path)
+        return read_record(path)
+
+    monkeypatch.setattr(Spool, "read", staticmethod(note_read))
+    for number in range(3):
+        recorder.record(call_of(namespace, f"Now {number}"))
+    assert (len(read), recorder.kept_for_others, recorder.waiting) == (1, 1, 1)
+    with another_database(monkeypatch):
+        assert (recorder.flush(), recorder.kept_for_others, recorder.waiting) == (1, 0, 0)
+
+
 def test_what_a_recorder_could_not_write_during_a_restore_it_writes_afterwards(
     connection: Connection, namespace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
