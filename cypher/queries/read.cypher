@@ -134,6 +134,15 @@ ORDER BY name;
 MATCH (namespace:Namespace {name: $namespace})
 RETURN namespace.revision AS revision;
 
+// name: moment
+// What each change of nodes and edges changes: the number of a namespace's last load, and how much has gone of what is
+// being forgotten. Parameters: namespace.
+OPTIONAL MATCH (namespace:Namespace {name: $namespace})
+OPTIONAL MATCH (forgetting:Forgetting {namespace: $namespace})
+WHERE forgetting.id IS NOT NULL
+RETURN namespace.revision AS revision, forgetting.id AS forgetting, forgetting.went AS went
+ORDER BY forgetting;
+
 // name: beyond-nodes-and-edges
 // What a namespace holds beside the ids, texts, verbs and weights of its nodes and edges: how much, and the first of it.
 // One walk counts what nodes have, and one what edges have; examples of these are looked for only where there are any. Facts,

@@ -71,7 +71,7 @@ def export(namespace: Namespace, file: TextIO, form: str = "contextscript") -> L
 
 
 def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callable[[], None] = lambda: None) -> Result:
-    """Return what `read` returns; when a load was committed meanwhile, `reset` and read again."""
+    """Return what `read` returns; when a load or a part of a forgetting was committed meanwhile, `reset` and repeat."""
     for _ in range(MAX_TRIES):
         before = find_moment(namespace)
         result = read()
@@ -82,10 +82,10 @@ def read_at_rest(namespace: Namespace, read: Callable[[], Result], reset: Callab
 
 
 def find_moment(namespace: Namespace) -> list[dict[str, Any]]:
-    """Find the number of the last load; an import of a bundle, which sets that with its first batch, is refused."""
+    """Find what each change changes; an import of a bundle, which does so with its first batch only, is refused."""
     if any(str(row["program"]).startswith(IMPORT_PREFIX) for row in namespace.read("load/checkpoints")):
         raise unfinished_import(namespace)
-    return namespace.read("read/revision")
+    return namespace.read("read/moment")
 
 
 def unfinished_import(namespace: Namespace) -> MemoryGraphError:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
+from io import StringIO
 from itertools import count, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -1066,6 +1067,28 @@ def test_a_dry_run_of_what_was_interrupted_says_what_forgetting_it_again_does(
     done = forget()
     assert planned.went == again.went == done.went
     assert graph.broken_invariants() == []
+
+
+@pytest.mark.parametrize("form", ["contextscript", "jsonl"])
+def test_an_export_beside_a_forgetting_is_of_the_moment_before_it_or_of_one_after(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    graph.load('Node(node_id="n", name="N", data=""); Node(node_id="o", name="O", data="");')
+    graph.load('Edge(edge_id="e", from_node="n", to_node="o", verb="v", weight=0.5);')
+    stream = Namespace.stream
+
+    def forget_before_edges(self: Namespace, query: Any, **parameters: Any) -> Any:
+        if str(query).startswith("read/all-edges") and graph.scope.read("forget/known", id="n"):
+            with suppress(KeyboardInterrupt):
+                graph.forget("n")
+        yield from stream(self, query, **parameters)
+
+    monkeypatch.setattr(forgetting, "finish", killed)
+    monkeypatch.setattr(Namespace, "stream", forget_before_edges)
+    file = StringIO()
+    graph.export_to(file, form)
+    assert '"o"' in file.getvalue()
+    assert '"n"' not in file.getvalue()
 
 
 def do_before_piece(monkeypatch: pytest.MonkeyPatch, number: int, change: Callable[[], None]) -> None:
