@@ -71,10 +71,12 @@ def bound_answer(connected: neo4j.Session | neo4j.Transaction, seconds: float) -
         yield  # over HTTP, which has timeouts of its own
         return
     socket.set_read_deadline(seconds)
+    own = socket.get_read_deadline()
     try:
         yield
     finally:
-        socket.set_read_deadline(None)
+        if socket.get_read_deadline() is own:  # else another thread has the connection already, and its own deadline
+            socket.set_read_deadline(None)
 
 
 @contextmanager

@@ -206,7 +206,7 @@ class _Handlers:
             namespace, result = await self._in_thread(ctx, work, runs=tool.runs)
         except (PoolFull, StartingError) as error:
             return failure(str(error))
-        if tool.writes and not has_failed(result):
+        if tool.writes and (tool.runs or not has_failed(result)):  # a run that fails has often written something
             await self._subscribers.changed(namespace)
         return cast(types.CallToolResult, result)
 

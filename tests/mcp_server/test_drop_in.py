@@ -600,6 +600,17 @@ async def test_who_listens_hears_of_each_resource_that_it_asked_for_and_an_unkno
                 assert getattr(await anext(aiter(others)), "uri", None) == "memory://knowledge-graph"
 
 
+async def test_who_listens_hears_of_what_a_program_has_stored_before_it_fails(graph: MemoryGraph) -> None:
+    program = 'import memory M from "neo4j://"\nmain agent { main func() { M.add({ "fact": "tea" }) return [1][7] } }'
+    async with (
+        mcp.Client(build_server(graph)) as client,
+        client.listen(resource_subscriptions=["memory://knowledge-graph"]) as events,
+    ):
+        assert (await client.call_tool("run_program", {"program": program})).is_error
+        with anyio.fail_after(10):
+            assert getattr(await anext(aiter(events)), "uri", None) == "memory://knowledge-graph"
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mcp.MCPDeprecationWarning")
 async def test_who_subscribed_in_the_older_protocol_hears_of_changes(graph: MemoryGraph, server: Server) -> None:
