@@ -1,8 +1,12 @@
-"""What a host name says about who can listen, and how a URL has it."""
+"""What a host name says about who can listen, how a URL has it, and what else stands before it."""
 
 from __future__ import annotations
 
 import ipaddress
+import re
+
+LOGIN = re.compile(r"(?<=//)([^/?#\s:@]*:\S*|[^/?#\s]*)@")
+"""The user and the password in an address, also where these have signs in them that ought to be percent-encoded."""
 
 
 def is_local_only(host: str) -> bool:

@@ -49,7 +49,7 @@ from memorygraph.graph.driver_internals import (
     hang_up_when_unwanted,
     pipeline_begin,
 )
-from memorygraph.hosts import is_local_only
+from memorygraph.hosts import LOGIN, is_local_only
 from memorygraph.library import CYPHER
 from memorygraph.limits import require_running, require_wanted
 from memorygraph.query import Query
@@ -184,10 +184,10 @@ def require_bolt(uri: str) -> None:
     """
     scheme, separator, rest = uri.partition("://")
     if separator and scheme.lower() in SCHEMES:
-        _, at, address = rest.partition("?")[0].rpartition("@")
-        if at:  # the driver's own error of it says nothing, or repeats the password
+        if login := LOGIN.match(uri, len(scheme) + len(separator)):  # the driver's error says nothing, or repeats it
+            address = printable(uri[login.end() :].partition("?")[0])
             raise ConnectionError(
-                f"the Neo4j address has a login in it: write it as {scheme}://{printable(address)}, and give the user "
+                f"the Neo4j address has a login in it: write it as {scheme}://{address}, and give the user "
                 "name in NEO4J_USERNAME and the password in NEO4J_PASSWORD"
             )
         return

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from memorygraph.errors import ConnectionError, MemoryGraphError, ModelError
+from memorygraph.hosts import LOGIN
 from memorygraph.limits import Cancelled, LimitExceeded
 from memorygraph.runtime.permissions import Refused
 from memorygraph.sentences import count_of
@@ -97,6 +98,7 @@ def redact_uri(uri: str) -> str:
 
     >>> redact_uri("https://ada:secret@example.org/a?key=secret")
     'https://…@example.org/a?key=…'
+    >>> redact_uri("bolt://ada:pass/wo?rd#@example.org")
+    'bolt://…@example.org'
     """
-    uri = re.sub(r"(://)[^/?#\s]*@", r"\1…@", uri)
-    return re.sub(r"([?&][^=&#\s]*=)[^&#\s]*", r"\1…", uri)
+    return re.sub(r"([?&][^=&#\s]*=)[^&#\s]*", r"\1…", LOGIN.sub("…@", uri))

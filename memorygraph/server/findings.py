@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from threading import Thread
 
 from memorygraph.errors import MemoryGraphError
+from memorygraph.hosts import LOGIN
 
 MAX_CHECK_S = 20.0
 MIN_HIDDEN_CHARACTERS = 6
 
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-_USER_INFO = re.compile(r"//([^/\s?#]*)@")
 _QUERY_VALUE = re.compile(r"[?&][^=&#\s]+=([^&#\s]+)")
 
 
@@ -57,7 +57,7 @@ class Diagnosis:
         def mask(text: str) -> str:
             for secret in secrets:
                 text = text.replace(secret, "***")
-            return _USER_INFO.sub("//***@", text)
+            return LOGIN.sub("***@", text)
 
         return replace(self, detail=mask(self.detail), next_step=self.next_step and mask(self.next_step))
 
@@ -103,7 +103,7 @@ def known_secrets(environ: Mapping[str, str] = os.environ, *others: str | None) 
     lines = [line for name, value in environ.items() if "HEADER" in name.upper() for line in value.splitlines()]
     values += [line.partition(":")[2] for line in lines]
     for value in environ.values():
-        users = _USER_INFO.findall(value)
+        users = LOGIN.findall(value)
         values += [*users, *(user.partition(":")[2] for user in users), *_QUERY_VALUE.findall(value)]
     values += [other for other in others if other]
     found = {text for value in values if len(text := value.strip()) >= MIN_HIDDEN_CHARACTERS}

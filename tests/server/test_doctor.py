@@ -613,9 +613,11 @@ def test_secrets_are_found_by_the_names_of_variables_and_in_addresses() -> None:
             "B_PASSWD": "short",
             "C": "https://u:pass-word@h/?k=query-value",
             "MY_HEADERS": "X: header-value",
+            "D": "bolt://u:hard/pass?word#2@h",
             "PATH": "/usr/bin",
         },
         None,
         "the-given-one",
     )
-    assert set(found) == {"token-value", "pass-word", "u:pass-word", "query-value", "header-value", "the-given-one"}
+    in_addresses = {"pass-word", "u:pass-word", "query-value", "hard/pass?word#2", "u:hard/pass?word#2"}
+    assert set(found) == {"token-value", "header-value", "the-given-one", *in_addresses}
