@@ -155,18 +155,20 @@ class ArtifactSource:
             session.close()
 
     def fetch(self, artifact: Artifact) -> None:
-        """Fetch one file into the folder, in a few attempts."""
-        failure: Exception | None = None
+        """Fetch one file into the folder, from the first repository that gives it, in a few attempts."""
+        failures: dict[str, _FailedAttemptError] = {}
         for pause in PAUSES_BEFORE_ATTEMPTS_S:
             if self.stopped.wait(pause):
                 break
-            try:
-                return self.fetch_once(artifact)
-            except _FailedAttemptError as error:
-                failure = error
-        raise DownloadError(f"cannot download {artifact.coordinate}: {failure}. {NEXT_STEP}") from failure
+            for name, url in self.repositories.items():
+                try:
+                    return self.fetch_once(artifact, f"{url.rstrip('/')}/{artifact.place}")
+                except _FailedAttemptError as error:
+                    failures[name] = error
+        said = "; ".join(f"{name}: {failure}" for name, failure in failures.items())
+        raise DownloadError(f"cannot download {artifact.coordinate}: {said or 'it was stopped'}. {NEXT_STEP}")
 
-    def fetch_once(self, artifact: Artifact) -> None:
+    def fetch_once(self, artifact: Artifact, address: str) -> None:
         """Fetch one file into a folder of its own, verify it, and move it into place."""
         received = 0
 
@@ -181,7 +183,7 @@ class ArtifactSource:
 
         with tempfile.TemporaryDirectory(dir=self.staging) as empty_folder:
             try:
-                path = self.receive(artifact, Path(empty_folder), count_block)
+                path = self.receive(artifact, address, Path(empty_folder), count_block)
             except BaseException:
                 self.count(-received)
                 raise
@@ -196,17 +198,14 @@ class ArtifactSource:
             with self.lock:
                 self.progress.advance(n)
 
-    def receive(self, artifact: Artifact, folder: Path, count_block: Callable[[int], None]) -> Path:
-        """Fetch a file from the first repository that has it, and verify it as it arrives.
+    def receive(self, artifact: Artifact, address: str, folder: Path, count_block: Callable[[int], None]) -> Path:
+        """Fetch a file from an address, and verify it as it arrives.
 
         Errors of this machine are not worth another attempt.
         """
         path = folder / artifact.file_name
         try:
-            found = any(
-                self.receive_from(f"{url.rstrip('/')}/{artifact.place}", path, artifact, count_block)
-                for url in self.repositories.values()
-            )
+            arrived = self.receive_from(address, path, count_block)
         except OSError as error:
             if error.errno in LOCAL_ERRORS:
                 raise
@@ -216,21 +215,19 @@ class ArtifactSource:
             raise _FailedAttemptError(f"the connection failed ({type(error).__name__})") from error
         except ValueError as error:  # an address that is none
             raise _FailedAttemptError(f"the address is wrong ({error})") from error
-        if not found:
-            raise _FailedAttemptError("no repository has it, or none answers properly")
+        if arrived != artifact.sha256:
+            raise _FailedAttemptError("what arrived is not the pinned file")
         return path
 
-    def receive_from(self, address: str, path: Path, artifact: Artifact, count_block: Callable[[int], None]) -> bool:
-        """Fetch a file from an address, if it is there."""
+    def receive_from(self, address: str, path: Path, count_block: Callable[[int], None]) -> str:
+        """Fetch a file from an address, and return the hash of what arrived."""
         arrived = hashlib.sha256()
         with self.session().get(address, stream=True, timeout=self.read_timeout_s) as answer:
             if answer.status_code != requests.codes.ok:
-                return False
+                raise _FailedAttemptError(f"it answered {answer.status_code}")
             with path.open("wb") as file:
                 for block in answer.iter_content(BLOCK_BYTES):
                     file.write(block)
                     arrived.update(block)
                     count_block(len(block))
-        if arrived.hexdigest() != artifact.sha256:
-            raise _FailedAttemptError("what arrived is not the pinned file")
-        return True
+        return arrived.hexdigest()

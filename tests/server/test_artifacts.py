@@ -13,7 +13,7 @@ import threading
 import time
 import zipfile
 from collections import defaultdict
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, NoReturn
 
@@ -235,6 +235,28 @@ def test_one_fault_is_overcome_and_a_lasting_one_is_named(repository: Repository
     assert [artifact.name for artifact in not_genuine(folder, repository.lock)] == ["jar-3"]
 
     assert len(install(folder, lock=repository.lock)) == 5
+
+
+@pytest.mark.usefixtures("few_pauses")
+@pytest.mark.parametrize("fault", ["flip", "longer", "404", "refused"])
+def test_where_the_first_repository_fails_the_next_is_asked(
+    repository: Repository, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
+) -> None:
+    found = downloads.repositories()
+    with ExitStack() as serving:
+        if fault == "refused":
+            first = {"mirror": "http://127.0.0.1:1"}
+        else:
+            (tmp_path / "mirror").mkdir()
+            mirror = Repository(tmp_path / "mirror")
+            mirror.faults.update({name: [fault] * 9 for name in mirror.contents})
+            serving.enter_context(serve(mirror, monkeypatch))
+            first = {"mirror": downloads.repositories()["central"]}
+        monkeypatch.setattr(downloads, "repositories", lambda: first | found)
+        counter = Counter()
+        assert len(install(folder, counter, lock=repository.lock)) == 5
+    assert counter.received == counter.expected
+    assert only_genuine_files_in(folder, repository.lock)
 
 
 def test_files_altered_later_are_replaced_and_strangers_stay_off_the_class_path(
