@@ -61,7 +61,7 @@ def complete_from_graph(find: Callable[[MemoryGraph, str], Iterable[str]]) -> Co
         # What goes wrong, or is warned of, must not be written into the line that somebody types.
         with suppress(MemoryGraphError), redirect_stderr(io.StringIO()):
             if not settings.is_gone():
-                with settings.connect() as graph:
+                with settings.connect(start=False) as graph:
                     names = [name for name in find(graph, typed) if name.startswith(typed)]
                     return [CompletionItem(name) for name in names if is_word(name)]
         return []

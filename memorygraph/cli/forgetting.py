@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -115,12 +114,8 @@ def set_or_show(
 
 
 def show_time(time: datetime | None) -> str:
-    """A time of this machine's zone; one that would be of the year 10000 there stays in its own."""
-    if time is None:
-        return "never"
-    with suppress(OverflowError, ValueError):
-        time = time.astimezone()
-    return time.isoformat(" ", "seconds")
+    """A time in the zone of this machine, with that, or that there is none."""
+    return output.to_local_time(time).isoformat(" ", "seconds") if time else "never"
 
 
 def report_expired(graph: MemoryGraph, *, dry_run: bool) -> None:

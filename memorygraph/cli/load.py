@@ -289,7 +289,7 @@ def refuse_by_graph(settings: Settings, script: Script) -> None:
     if not is_read or not LANGUAGES[script.language].graph_ids or settings.is_gone():
         return
     try:
-        with settings.connect() as graph:
+        with settings.connect(start=False) as graph:
             graph.compile(script)
     except ConnectionError as error:
         output.say(f"the graph was not asked what else is wrong: {error}")

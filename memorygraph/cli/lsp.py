@@ -36,6 +36,6 @@ def lsp_command(settings: Settings, *, no_graph: bool, import_folder: Path | Non
         raise MemoryGraphError("the language server needs pygls: pip install 'memorygraph[lsp]'") from None
 
     def connect() -> AbstractContextManager[MemoryGraph] | None:
-        return None if no_graph or settings.is_gone() else settings.connect()
+        return None if no_graph or settings.is_gone() else settings.connect(start=False)
 
     serve(connect, import_folder)

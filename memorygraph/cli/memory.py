@@ -268,34 +268,34 @@ def hold_conversation(graph: MemoryGraph, talk: Chat, turns: list[ChatTurn]) -> 
             hits = turns[-1].recalled if turns else ()
             lines = [f"{hit.label} ({hit.source}, {hit.score:.2f}): {hit.content}" for hit in hits]
             output.say("\n".join(lines) or "nothing was recalled")
-        elif typed == ":apply":
-            apply_proposal(graph, proposed)
-            proposed = ""
-        elif typed.startswith(":"):
+        elif typed.startswith(":") and typed != ":apply":
             output.say(HELP if typed == ":help" else f"there is no command {typed}\n{HELP}")
         elif typed:
             try:
-                turns.append(talk.say(typed))
+                if typed == ":apply":
+                    proposed = apply_proposal(graph, proposed)
+                else:
+                    turns.append(talk.say(typed))
+                    print_turn(turns[-1])
+                    proposed = turns[-1].proposed
             except MemoryGraphError as error:
                 if not sys.stdin.isatty():
                     raise
                 output.say_error(error)
-            else:
-                print_turn(turns[-1])
-                proposed = turns[-1].proposed
 
 
-def apply_proposal(graph: MemoryGraph, proposed: str) -> None:
-    """Load what the model proposed last."""
+def apply_proposal(graph: MemoryGraph, proposed: str) -> str:
+    """Load what the model proposed last, and return what is left to do: all of it where it is refused."""
     if not proposed:
         output.say("nothing is proposed")
-        return
+        return ""
     try:
         report = graph.load(proposed)
     except ScriptError as error:  # others may have changed the graph since
         output.say_error(error)
-    else:
-        say_report(report)
+        return proposed
+    say_report(report)
+    return ""
 
 
 def read_line() -> str | None:

@@ -493,7 +493,15 @@ def format_time(at: datetime | str | None) -> str:
         time = datetime.fromisoformat(at) if isinstance(at, str) else at
     except ValueError:  # raw Cypher can store any text
         return str(at)
-    return time.astimezone().strftime("%Y-%m-%d %H:%M:%S") if time else ""
+    return to_local_time(time).strftime("%Y-%m-%d %H:%M:%S") if time else ""
+
+
+def to_local_time(time: datetime) -> datetime:
+    """A time in the zone of this machine; one that would be of the year 0 or 10000 there stays in its own."""
+    try:
+        return time.astimezone()
+    except (OverflowError, ValueError):
+        return time
 
 
 def to_cell(value: Any) -> str:

@@ -268,6 +268,8 @@ def prompt_entry() -> str | None:
     lines: list[str] = []
     while True:
         line = output.prompt_line("…" if lines else "as")
+        if line is None and lines:  # what is left open is an error, which is said
+            return "\n".join(lines)
         if line is None or line.strip() == ":quit":
             return None
         lines.append(line)

@@ -79,19 +79,24 @@ class Settings(NamedTuple):
         return self.embedded and self.find_process() is None
 
     @contextmanager
-    def connect(self) -> Iterator[MemoryGraph]:
-        """The client, connected; the embedded server is started first where it is not running."""
+    def connect(self, *, start: bool = True) -> Iterator[MemoryGraph]:
+        """The client, connected; the embedded server is started first where it is not running, or else refused."""
         from memorygraph.client import MemoryGraph, login
 
-        if self.embedded:
+        server = None
+        if self.embedded and start:
             from memorygraph.cli.server import start_embedded
 
             start_embedded()
+        elif self.embedded:
+            from memorygraph.server.embedded import RunningServer
+
+            server = RunningServer()
         if "+ssc" in (self.named_uri or ""):
             output.say("warning: a +ssc address encrypts, but does not check whom it talks to; use +s where you can")
         # The environment's password is that of NEO4J_URI; the embedded server knows its own.
         auth = None if self.embedded and self.password is None else login(self.user, self.password)
-        with MemoryGraph.connect(self.uri, auth, self.database, self.namespace) as graph:
+        with MemoryGraph.connect(self.uri, auth, self.database, self.namespace, server=server) as graph:
             yield graph
 
 

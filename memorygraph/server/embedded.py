@@ -225,6 +225,18 @@ class EmbeddedServer:
         return Launch(self._files, java, self.artifacts, progress)
 
 
+class RunningServer(EmbeddedServer):
+    """The embedded server for who asks it only where it runs: such as a shell that completes a word."""
+
+    def up(self, progress: DownloadProgress | None = None, timeout_s: float = START_TIMEOUT_S) -> ServerStatus:  # noqa: ARG002
+        """Refuse to start a server, also one that is being stopped, or whose database has failed.
+
+        Raises:
+            ConnectionError: always.
+        """
+        raise ConnectionError("Neo4j does not run, or does not answer now: `memorygraph up` starts it")
+
+
 def describe_server(files: ServerHome, endpoints: Endpoints | None = None, problem: str | None = None) -> ServerStatus:
     """Describe the server of a home that answers at these endpoints; None while it does not run, with what is wrong."""
     return ServerStatus(

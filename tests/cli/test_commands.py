@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import psutil
 import pytest
 from click.shell_completion import ShellComplete, get_completion_class
 from click.testing import CliRunner
@@ -31,6 +32,7 @@ from memorygraph.errors import ConnectionError
 from memorygraph.graph import loads, sizes
 from memorygraph.graph.namespace import NamespaceInfo
 from memorygraph.home import default_home
+from memorygraph.server.embedded import EmbeddedServer
 from tests.conftest import EXAMPLES, RUN_FOLDER
 from tests.examples import profile
 
@@ -395,6 +397,8 @@ def test_no_server_is_exit_code_3_and_says_what_to_do(monkeypatch: pytest.Monkey
         ("postgres://", "use bolt://HOST:7687"),
         ("bolt://neo4j:secret@db.example:7687", "write it as bolt://db.example:7687, and give the user name in NEO4J_"),
         ("neo4j+s://ada:p/secret@[::1]?policy=x", "write it as neo4j+s://[::1], "),
+        ("bolt://ada:p?a#secret@db.example", "write it as bolt://db.example, "),
+        ("bolt://ada:1/secret@db.example", "write it as bolt://db.example, "),
     ],
 )
 def test_an_address_that_is_not_of_bolt_is_refused_in_words(uri: str, instead: str) -> None:
@@ -791,6 +795,21 @@ def test_completion_neither_starts_a_server_nor_says_that_there_is_none(
     assert offered("show", "te") == []
     assert capfd.readouterr() == ("", "")
     assert not (tmp_path / "home").exists()
+
+
+def test_who_asks_a_server_only_where_it_runs_starts_none_that_is_being_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    monkeypatch.setenv("MEMORYGRAPH_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(EmbeddedServer, "find_process", lambda _: psutil.Process())
+    monkeypatch.setattr(EmbeddedServer, "up", lambda *_: pytest.fail("a server is started"))
+    assert offered("show", "te") == []
+    wrong = tmp_path / "wrong.ctx"
+    wrong.write_text('Edge(edge_id="e", from_node="a", to_node="b", verb="v", weight=2);', "utf-8")
+    assert "the graph was not asked what else is wrong: Neo4j does not run" in here("load", str(wrong)).stderr
+    event = json.dumps({"session_id": "s", "prompt": "Who?"})
+    assert here("hook", "UserPromptSubmit", stdin=event).stderr.startswith("memorygraph hook: Neo4j does not run")
 
 
 def test_completion_writes_no_warning_into_the_line(
