@@ -125,7 +125,7 @@ class ChatRequest(LimitedRequest):
             elif open_calls:
                 break
             else:
-                open_calls = {call["id"] for call in message.tool_calls or ()}
+                open_calls = {call["id"] for call in message.tool_calls or ()} if message.role == "assistant" else set()
         if open_calls:
             raise ValueError(
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "

@@ -65,6 +65,7 @@ class ScriptedModel:
         self._endpoint = Endpoint(script, failures, api_key, known, owner, dimensions)
         self._strict = strict
         self._port = port
+        self._base_url: str | None = None
         self._max_body_bytes = largest_body
         self._server: ScriptedServer | None = None
 
@@ -76,9 +77,9 @@ class ScriptedModel:
     @property
     def base_url(self) -> str:
         """Where it listens: the value for OPENAI_BASE_URL. It stays known after the end."""
-        if not self._port:
+        if self._base_url is None:
             raise ModelError("this scripted model has not been started: use it in a `with` statement")
-        return f"http://{SCRIPTED_HOST}:{self._port}/v1"
+        return self._base_url
 
     def start(self) -> Self:
         """Listen; `close` ends it."""
@@ -86,6 +87,7 @@ class ScriptedModel:
 
         self._server = ScriptedServer(self._endpoint.respond, (SCRIPTED_HOST, self._port), self._max_body_bytes)
         self._port = self._server.server_port
+        self._base_url = f"http://{SCRIPTED_HOST}:{self._port}/v1"
         return self
 
     def close(self) -> None:

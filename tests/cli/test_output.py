@@ -30,6 +30,7 @@ from memorygraph.cli.output import (
     PIECE_WRITES,
     error_records,
     escape_unknown_characters,
+    format_time,
     is_piped,
     json_option,
     plain,
@@ -425,6 +426,7 @@ def test_runs_and_loads_are_listed_with_their_times_in_the_zone_of_this_machine(
 def test_a_time_that_this_zone_has_not_is_shown_in_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     with in_tokyo(monkeypatch):
         shown = [show_time(at) for at in (None, datetime(2026, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC))]
+        assert format_time(datetime.max.replace(tzinfo=UTC)) == "9999-12-31 23:59:59"
     assert shown == ["never", "2026-01-01 09:00:00+09:00", "9999-12-31 23:59:59+00:00"]
 
 

@@ -10,9 +10,10 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from memorygraph import MemoryGraph
 from memorygraph.cli import cli
 from memorygraph.scripted.replies import Failure, Request, Stall
-from tests.cli.test_commands import document, memorygraph
+from tests.cli.test_commands import document, here, memorygraph
 from tests.memory.endpoints import Endpoint, asked, fenced
 from tests.memory.test_remember import ADA, TEA
 
@@ -80,6 +81,17 @@ def test_a_proposal_of_a_chat_is_done_where_the_user_says_so(endpoint: Endpoint)
     assert "1 node deleted; revision 2" in finished.stderr
     assert finished.stderr.count("nothing is proposed") == 1
     assert memorygraph("show", "canary").returncode == 1
+
+
+def test_a_proposal_that_is_refused_can_be_done_later(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    memorygraph("load", "-", "--language", "contextscript", stdin='Node(node_id="canary", name="Bird", data="");')
+    load, refused = MemoryGraph.load, ['del(id="nothing"']
+    monkeypatch.setattr(MemoryGraph, "load", lambda graph, program: load(graph, refused.pop() if refused else program))
+    with endpoint(fenced('del(id="canary");', "Gone.")):
+        finished = here("chat", "--attempts", "1", stdin="I am Ada.\n:apply\n:apply\n:apply\n")
+    assert "<script>:1:17: " in finished.stderr
+    assert "1 node deleted; revision 2" in finished.stderr
+    assert finished.stderr.count("nothing is proposed") == 1
 
 
 def test_nothing_to_remember_is_said(endpoint: Endpoint) -> None:

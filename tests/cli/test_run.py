@@ -309,6 +309,12 @@ x
     assert "kept as run" in finished.stderr
 
 
+def test_what_is_left_open_at_the_end_of_a_session_is_said_to_be_wrong() -> None:
+    finished = memorygraph("repl", "--mock", stdin="agent A {\n")
+    assert "<session>:1:9: expected a func or a setting" in finished.stderr
+    assert "kept as run" in finished.stderr
+
+
 def test_the_names_of_a_session_are_shown_whatever_they_hold() -> None:
     typed = 'import llm M from "ollama://u:pw@127.0.0.1:1/m"\nx = {}\nx.y = x\nz = [M]\nn = 5\n:names\nn\n'
     finished = memorygraph("repl", "--mock", stdin=typed)

@@ -41,6 +41,7 @@ def _chat(*messages: Any, **fields: Any) -> dict[str, Any]:
         (_chat(CALLING), None, "must be followed by tool messages responding to each 'tool_call_id'.*c1"),
         (_chat(CALLING, USER), None, "must be followed by tool messages"),
         (_chat(CALLING, RESULT, RESULT), None, "preceding message"),
+        (_chat({**USER, "tool_calls": [{}]}, RESULT), None, "preceding message"),
         (_chat({"role": "tool", "content": "1"}), "messages[0].tool_call_id", r"Missing.*'messages\[0\].tool_call_id'"),
         (_chat(temperature=3), "temperature", "less than or equal to 2"),
         (_chat(temperature="hot"), "temperature", "valid number"),

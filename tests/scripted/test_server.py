@@ -202,4 +202,4 @@ def test_a_port_can_be_chosen_and_used_again(port: int) -> None:
 
 def test_the_address_is_known_only_after_the_start() -> None:
     with pytest.raises(ModelError, match="not been started"):
-        ScriptedModel().base_url  # noqa: B018
+        ScriptedModel(port=1024).base_url  # noqa: B018
