@@ -87,7 +87,7 @@ def find_option(command: click.Command, name: str) -> click.Parameter | None:
     return next((option for option in command.params if name in option.opts), None)
 
 
-def misplaced(error: click.NoSuchOption, place: str) -> click.NoSuchOption:
+def misplaced_option(error: click.NoSuchOption, place: str) -> click.NoSuchOption:
     """Say of an option that was given on the wrong side of the command where it belongs."""
     return click.NoSuchOption(
         error.option_name, f"No such option '{error.option_name}' here. It stands {place}", ctx=error.ctx
@@ -119,7 +119,9 @@ class _LazyGroup(click.Group):
                 if isinstance(context.command, click.Group) and (found := context.command.get_command(context, word)):
                     context = click.Context(found, context, word)
             if find_option(context.command, error.option_name):
-                raise misplaced(error, f"after the command: `{context.command_path} {error.option_name}`") from None
+                raise misplaced_option(
+                    error, f"after the command: `{context.command_path} {error.option_name}`"
+                ) from None
             raise
 
     def resolve_command(
@@ -142,7 +144,7 @@ class _LazyGroup(click.Group):
                 raise
             command = error.ctx.command_path.removeprefix(f"{ctx.command_path} ")
             usage = f"`{ctx.command_path} {error.option_name} {option.make_metavar(ctx)} {command}`"
-            raise misplaced(error, f"before the command: {usage}") from None
+            raise misplaced_option(error, f"before the command: {usage}") from None
         except (click.exceptions.Exit, click.ClickException):
             raise
         except BrokenPipeError:
