@@ -92,7 +92,7 @@ def run_within(seconds: float, work: Any) -> None:
     thread.start()
     thread.join(seconds)
     if thread.is_alive():
-        say_note(f"gave up after {seconds:g} seconds; what was not kept is tried again at the next event")
+        say_note(f"gave up after {seconds:g} seconds; a transcript that was not kept is tried again at the next event")
         sys.stdout.flush()
         os._exit(0)
     if failures:
