@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memorygraph.errors import MemoryGraphError, ModelError
+from memorygraph.hosts import LOGIN
 from memorygraph.llm.addresses import PinnedAddresses
 from memorygraph.llm.model import TIMEOUT_VARIABLE, OpenAIModel, read_timeout
 
@@ -101,6 +102,10 @@ def forbidden_part(rest: str) -> str | None:
 
 
 def hide_credentials(uri: str) -> str:
-    """Show a URI in a message: without what may be a password, and cut."""
-    shown = re.sub(r"//[^/@]*@", "//…@", uri)
+    """Show a URI in a message: without what may be a password, and cut.
+
+    >>> hide_credentials("openai://ada:pass/word@host/m")
+    "'openai://…@host/m'"
+    """
+    shown = re.sub(r"//[^/@]*@", "//…@", LOGIN.sub("…@", uri))
     return repr(shown if len(shown) <= 100 else shown[:100] + "…")

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from memorygraph.hosts import LOGIN
 from memorygraph.masking import names_secret
 from memorygraph.messages.message import Message
 
@@ -238,6 +239,8 @@ def without_secrets(value: Any, secrets: Iterable[str], names: Callable[[str], b
 
     >>> without_secrets({"server_url": "https://ada:pw@example.org/mcp?key=pw"}, ())
     {'server_url': 'https://[removed]@example.org/mcp?[removed]'}
+    >>> without_secrets({"server_url": "https://ada:p/w@example.org/mcp"}, ())
+    {'server_url': 'https://[removed]@example.org/mcp'}
     """
     secrets = tuple(secrets)
     if isinstance(value, str):
@@ -255,7 +258,7 @@ def without_secrets(value: Any, secrets: Iterable[str], names: Callable[[str], b
         if (isinstance(item, str) and names(key)) or (remote and key.lower() == "headers"):
             cleaned[key] = REMOVED
         elif isinstance(item, str) and key == "server_url":
-            cleaned[key] = without_secrets(_CREDENTIALS_IN_URL.sub(REMOVED, item), secrets)
+            cleaned[key] = without_secrets(_CREDENTIALS_IN_URL.sub(REMOVED, LOGIN.sub(f"{REMOVED}@", item)), secrets)
         else:
             cleaned[key] = without_secrets(
                 item, secrets, names_part_of_authentication if key == "authentication" else names
