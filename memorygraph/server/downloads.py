@@ -161,6 +161,8 @@ class ArtifactSource:
             if self.stopped.wait(pause):
                 break
             for name, url in self.repositories.items():
+                if self.stopped.is_set():
+                    break
                 try:
                     return self.fetch_once(artifact, f"{url.rstrip('/')}/{artifact.place}")
                 except _FailedAttemptError as error:
