@@ -67,7 +67,7 @@ def failed_handshake(error: BaseException | None) -> ssl.SSLError | None:
 def bound_answer(connected: neo4j.Session | neo4j.Transaction, seconds: float) -> Iterator[None]:
     """Give the server this many seconds to answer; the driver itself only bounds each silence."""
     socket: Any = getattr(getattr(connected, "_connection", None), "socket", None)
-    if not hasattr(socket, "set_read_deadline"):
+    if not (hasattr(socket, "get_read_deadline") and hasattr(socket, "set_read_deadline")):
         yield  # over HTTP, which has timeouts of its own
         return
     socket.set_read_deadline(seconds)

@@ -200,7 +200,7 @@ class Recorder:
     def _is_of_another(self, path: Path) -> bool:
         """Tell whether a record that was read is of another database: it waits until that one is connected again."""
         database = self._databases.get(path)
-        if database in (None, self.namespace.connection.find_database()) or path in self._own:
+        if database is None or path in self._own or database == self.namespace.connection.find_database():
             return False
         self.kept_for_others += 1
         return True
