@@ -10,6 +10,7 @@ import re
 import shlex
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -72,7 +73,8 @@ def _is_first(kind: frozenset[str]) -> bool:
 
 
 def _in_a_process(arguments: Sequence[str], stdin: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "memorygraph", *arguments]
+    program = Path(sysconfig.get_path("scripts"), "memorygraph")  # `python -m` would call itself otherwise in messages
+    command = [str(program), *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
 
 
