@@ -36,6 +36,7 @@ AS_JSON = "memorygraph.as_json"  # in the meta of click's context: --json was gi
 WARNED = "memorygraph.warned"  # in the same place: what was warned of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+FileName = TypeVar("FileName", Path, str | None)
 
 
 def note_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click calls it so
@@ -56,6 +57,13 @@ json_option: Callable[[Command], Command] = click.option(
 def stdout_of_dash(_: click.Context, __: click.Parameter, file: str | None) -> str | None:
     """Take `-` for stdout, on which a command prints what it writes to no file."""
     return None if file == "-" else file
+
+
+def refuse_dash(_: click.Context, __: click.Parameter, file: FileName) -> FileName:
+    """Refuse `-` for what is not written to stdout: whoever gives it would find a file of that name."""
+    if str(file) == "-":
+        raise click.BadParameter("this is not written to stdout: name a file")
+    return file
 
 
 def wants_json() -> bool:

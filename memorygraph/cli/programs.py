@@ -94,7 +94,12 @@ Type statements, expressions, imports or agents; an open brace goes on in the ne
 @mock_option
 @click.option("--agent", metavar="NAME", help="Begin with this agent.")
 @click.option("--function", metavar="NAME", help="Begin with this function.")
-@click.option("--trace", metavar="FILE|pretty", help="Write the trace to a file, or show it as it happens.")
+@click.option(
+    "--trace",
+    metavar="FILE|pretty",
+    callback=output.refuse_dash,
+    help="Write the trace to a file, or show it as it happens.",
+)
 @click.option("--max-steps", type=click.IntRange(min=1), default=100, metavar="N", help="Generations, or nodes.")
 @limit_options
 @allow_tool_option

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 MAX_WAIT_FOR_CACHE_S = 60.0
 STARTING = "starting Neo4j ..."
 
-FILE = click.argument("file", type=click.Path(path_type=Path))
-
 
 @click.command("up")
 @output.json_option
@@ -263,7 +261,7 @@ def browser_command(
 
 
 @click.command("backup")
-@FILE
+@click.argument("file", type=click.Path(path_type=Path), callback=output.refuse_dash)
 @click.option("--force", is_flag=True, help="Overwrite FILE if it is there already.")
 @output.json_option
 @click.pass_obj
@@ -281,7 +279,7 @@ def backup_command(settings: Settings, *, file: Path, force: bool) -> None:
 
 
 @click.command("restore")
-@FILE
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", "--yes", is_flag=True, help="Replace the graph that is there, without asking.")
 @output.json_option
 @click.pass_obj

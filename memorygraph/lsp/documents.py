@@ -22,7 +22,7 @@ PAUSE_SECONDS = 0.15  # after an edit, before the text is read: while keys are p
 MAX_WAIT_SECONDS = 10.0  # for what needs the text as it is now, such as a rename
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Analysis:
     """What was found out about a text: its script, what is wrong and what is suspicious, and its names.
 
@@ -204,7 +204,7 @@ class Documents:
     def __init__(
         self,
         publish: Callable[[Document], None],
-        prepare: Callable[[str, Analysis], None],
+        prepare: Callable[[Analysis], None],
         import_folder: Path | None = None,
     ) -> None:
         self._publish, self._prepare = publish, prepare
@@ -281,5 +281,5 @@ class Documents:
 
     def _analyse(self, document: Document, text: str) -> Analysis:
         analysis = analyse(document.language, text, document.path, self._import_folder)
-        self._prepare(document.uri, analysis)
+        self._prepare(analysis)
         return analysis

@@ -16,6 +16,7 @@ from itertools import accumulate
 from logging import LogRecord
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -125,13 +126,12 @@ class ScriptServer(LanguageServer):
         self.documents = Documents(self.publish, self.prepare, import_folder)
         self.lookup = GraphLookup(connect)
         self._places: dict[str, Places] = {}
-        self._outlines: dict[str, tuple[Analysis, list[types.DocumentSymbol]]] = {}
+        self._outlines: WeakKeyDictionary[Analysis, list[types.DocumentSymbol]] = WeakKeyDictionary()
 
     def forget(self, uri: str) -> None:
         """Forget a document that is closed."""
         self.documents.close(uri)
         self._places.pop(uri, None)
-        self._outlines.pop(uri, None)
 
     def places(self, document: Document) -> Places:
         """The places of a document's text as it is now."""
@@ -150,21 +150,20 @@ class ScriptServer(LanguageServer):
             raise JsonRpcInvalidParams(f"not an open script in a language of memorygraph: {uri}")
         return self.documents[uri]
 
-    def prepare(self, uri: str, analysis: Analysis) -> None:
+    def prepare(self, analysis: Analysis) -> None:
         """Make the outline of a text that was read, which takes long for many statements."""
         places = Places(analysis.text, self.workspace.position_codec)
         with without_collection():
-            self._outlines[uri] = analysis, outline(places, analysis, lambda span: span)
+            self._outlines[analysis] = outline(places, analysis, lambda span: span)
 
     async def outline(self, document: Document) -> list[types.DocumentSymbol]:
         """What a document declares: in the text as it is now, or else in the last one with names."""
         await self.documents.now_read(document)
-        analysis, made = document.named, self._outlines.get(document.uri)
+        analysis = document.named
         if analysis is None:
             return []
-        if made is not None and made[0] is analysis and document.is_read:
-            return made[1]
-        return outline(self.places(document), analysis, document.now)
+        made = self._outlines.get(analysis) if analysis.text is document.text else None
+        return outline(self.places(document), analysis, document.now) if made is None else made
 
     def publish(self, document: Document) -> None:
         """Send what is wrong in a document, in the words of `memorygraph check`."""

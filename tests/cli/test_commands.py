@@ -447,6 +447,8 @@ def test_an_option_on_the_wrong_side_of_the_command_gets_its_place(typed: list[s
         ("load", "--batch", "2", "--dry-run", "x.ctx"),
         ("neighbours",),
         ("expire", "a", "--in", "999999999w"),
+        ("backup", "-"),
+        ("run", "x.as", "--trace", "-"),
     ],
 )
 def test_wrong_usage_is_exit_code_2(arguments: tuple[str, ...]) -> None:
