@@ -192,10 +192,10 @@ def add_edge(plan: MergePlan, edge: Mapping[str, Any], said: Mapping[str, str]) 
         plan.loops += 1
     elif edge["twin"] is not None:
         plan.joined += 1
-        weights = [weight for weight in (edge["weight"], edge["twin_weight"]) if isinstance(weight, (int, float))]
-        strongest = max([*weights, plan.weights.get(edge["twin"], 0.0)])
-        if strongest != edge["twin_weight"]:
-            plan.weights[edge["twin"]] = strongest
+        known = (edge["weight"], edge["twin_weight"], plan.weights.get(edge["twin"]))
+        weights = [weight for weight in known if isinstance(weight, (int, float))]  # another program may give none
+        if weights and max(weights) != edge["twin_weight"]:
+            plan.weights[edge["twin"]] = max(weights)
     elif (twin := said.get(as_text(edge["observed"]))) is not None and edge["alone"]:
         plan.twins.append((edge["target"], twin))
     else:

@@ -90,6 +90,19 @@ def test_of_two_edges_that_say_the_same_the_stronger_weight_stays(graph: MemoryG
     assert [list(row.values()) for row in edges] == [["b", "ac2", 0.3, "c"], ["b", "bc", 0.9, "c"]]
 
 
+def test_of_two_edges_without_a_weight_none_gets_one(graph: MemoryGraph) -> None:
+    graph.load(
+        'Node(node_id="a", name="A", data=""); Node(node_id="b", name="B", data="");'
+        'Node(node_id="c", name="C", data="");'
+        'Edge(edge_id="ac", from_node="a", to_node="c", verb="likes", weight=1);'
+        'Edge(edge_id="bc", from_node="b", to_node="c", verb="likes", weight=1);'
+    )
+    edge = "MATCH ()-[e:EDGE {namespace: $namespace}]->()"
+    graph.query(f"{edge} REMOVE e.weight", write=True)
+    assert graph.merge("a", into="b").edges_joined == 1
+    assert graph.query(f"{edge} RETURN e.id AS id, e.weight AS weight") == [{"id": "bc", "weight": None}]
+
+
 @pytest.mark.parametrize(
     ("merged", "into", "data", "observed"),
     [
