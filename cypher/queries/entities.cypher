@@ -691,7 +691,7 @@ RETURN count(edge) AS relations;
 // The entities of an mcp-neo4j-memory graph in the same database, which knows no namespaces. A type that is missing
 // is what their other label says; of several nodes of one name, the first is one that has a type. Parameters: none.
 MATCH (memory:Memory)
-RETURN memory.name AS name,
+RETURN toStringOrNull(memory.name) AS name,
        coalesce(memory.type, head([label IN labels(memory) WHERE label <> 'Memory']), 'node') AS type,
        coalesce(memory.observations, []) AS observations,
        [key IN keys(memory) WHERE NOT key IN ['name', 'type', 'observations']] AS others
@@ -700,5 +700,6 @@ ORDER BY memory.type IS NULL, memory.name, size(elementId(memory)), elementId(me
 // name: neo4j-memory-relations
 // The relations of an mcp-neo4j-memory graph in the same database. Parameters: none.
 MATCH (source:Memory)-[relation]->(target:Memory)
-RETURN source.name AS source, target.name AS target, type(relation) AS relation_type, keys(relation) AS others
+RETURN toStringOrNull(source.name) AS source, toStringOrNull(target.name) AS target,
+       type(relation) AS relation_type, keys(relation) AS others
 ORDER BY size(elementId(relation)), elementId(relation);

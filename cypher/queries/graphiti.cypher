@@ -11,7 +11,7 @@ MATCH (node:Entity)
 WHERE node.namespace IS NULL
 WITH node, properties(node) AS has
 WHERE has.uuid IS NOT NULL AND has.group_id IS NOT NULL AND ($groups = [] OR has.group_id IN $groups)
-RETURN has.name AS name, coalesce(head([label IN labels(node) WHERE label <> 'Entity']), 'entity') AS type,
+RETURN toStringOrNull(has.name) AS name, coalesce(head([label IN labels(node) WHERE label <> 'Entity']), 'entity') AS type,
        coalesce(has.summary, '') AS summary,
        has {.*, name: null, summary: null, uuid: null, group_id: null, created_at: null, labels: null,
             name_embedding: null} AS attributes
@@ -24,7 +24,8 @@ ORDER BY has.created_at, has.uuid;
 MATCH (source:Entity)-[fact:$($facts)]->(target:Entity)
 WITH properties(source) AS source, properties(fact) AS fact, properties(target) AS target
 WHERE fact.uuid IS NOT NULL AND fact.group_id IS NOT NULL AND ($groups = [] OR fact.group_id IN $groups)
-RETURN source.name AS source, target.name AS target, fact.name AS verb, coalesce(fact.fact, '') AS text,
+RETURN toStringOrNull(source.name) AS source, toStringOrNull(target.name) AS target,
+       fact.name AS verb, coalesce(fact.fact, '') AS text,
        toString(fact.valid_at) AS valid_at, toString(fact.invalid_at) AS invalid_at,
        CASE WHEN fact.invalid_at IS NULL THEN fact.expired_at IS NOT NULL
             ELSE coalesce(fact.invalid_at <= datetime(), fact.invalid_at <= localdatetime(), true) END AS ended,

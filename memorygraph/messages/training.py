@@ -29,7 +29,8 @@ FORMATS = ("openai", "prompt-completion")
 class AnswerFilter:
     """Selects answers by their model, and by when they were stored, from `since` until before `until`.
 
-    A time without a zone is one of UTC. An answer that was recorded repeatedly was stored at each of these times.
+    A time without a zone is one of UTC. An answer that was recorded repeatedly, with an attachment each, was stored at
+    each of these times: one by the wanted model at a wanted time is looked for.
     """
 
     model: str | None = None
@@ -43,16 +44,24 @@ class AnswerFilter:
 
     def refuse(self, attachments: Iterable[Attachment], stored_at: str | None) -> str | None:
         """Why an answer that was stored then, with these attachments, is left out, or None if it is selected."""
-        kept = list(attachments)
-        if self.model is not None and all(attachment.metadata.get("model") != self.model for attachment in kept):
+        kept = [each for each in attachments if self.model is None or each.metadata.get("model") == self.model]
+        if self.model is not None and not kept:
             return "another model"
-        since, until = (time and in_utc(time) for time in (self.since, self.until))
-        texts = filter(None, (stored_at, *(attachment.at for attachment in kept)))
+        times = [attachment.at for attachment in kept if attachment.at]
+        if stored_at and (self.model is None or not times):
+            times.append(stored_at)
+        return "another time" if self.limits_time and not any(map(self.is_in_time, times)) else None
+
+    def select(self, attachments: Iterable[Attachment]) -> list[Attachment]:
+        """Of the attachments of a selected answer, those that tell nothing of another model or of another time."""
+        kept = [each for each in attachments if self.model is None or each.metadata.get("model") in (None, self.model)]
+        return [attachment for attachment in kept if not attachment.at or self.is_in_time(attachment.at)] or kept
+
+    def is_in_time(self, text: str) -> bool:
+        """Whether a stored time is a wanted one."""
         # A server with a zone of its own names it behind the offset: `+02:00[Europe/Berlin]`.
-        moments = (datetime.fromisoformat(text.partition("[")[0]) for text in texts)
-        times = list(map(in_utc, moments)) if self.limits_time else []
-        in_time = ((since is None or at >= since) and (until is None or at < until) for at in times)
-        return "another time" if self.limits_time and not any(in_time) else None
+        at = in_utc(datetime.fromisoformat(text.partition("[")[0]))
+        return (self.since is None or at >= in_utc(self.since)) and (self.until is None or at < in_utc(self.until))
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,8 @@ def training_data(storage: Storage, wanted: AnswerFilter | None = None) -> Train
         beside = attachments.get(id_, ())
         reason = "off-policy" if path[index].off_policy else wanted.refuse(beside, times.get(id_)) or unusable.get(id_)
         if reason is None:
-            sent = (attachment.metadata.get("parameters") for attachment in beside)  # or what a user keeps so
+            # Or what a user keeps so.
+            sent = (attachment.metadata.get("parameters") for attachment in wanted.select(beside))
             found = (parameters.get("tools") for parameters in sent if isinstance(parameters, Mapping))
             offered = (tools for tools in found if isinstance(tools, (list, tuple)))
             try:

@@ -187,7 +187,8 @@ def foreign(graph: MemoryGraph) -> Iterator[str]:
     graph.query(
         "CREATE (a:Memory:Person {name: 'Ann', type: 'Person', observations: ['x', 'y', 'x'], mark: $namespace})"
         "-[:LIKES]->(b:Memory {name: 'Ben', observations: ['z'], mark: $namespace}), (b)-[:LIKES {since: 1}]->(a), "
-        "(c:Memory:City {name: 'Ann', mark: $namespace})-[:NEAR]->(b), (:Memory {mark: $namespace})-[:NEAR]->(b)",
+        "(c:Memory:City {name: 'Ann', mark: $namespace})-[:NEAR]->(b), (:Memory {mark: $namespace})-[:NEAR]->(b), "
+        "(:Memory {name: ['Cal'], mark: $namespace})",
         write=True,
     )
     yield mark
@@ -214,7 +215,7 @@ def test_a_graph_of_mcp_neo4j_memory_is_adopted_and_stays(graph: MemoryGraph, fo
         Relation(source="Ben", target="Ann", relation_type="LIKES"),
     ]
     said = "\n".join(warning.message for warning in report.warnings)
-    for part in ("1 nodes have no name", "1 of their relations", "mark, since", "type stays 'Person'"):
+    for part in ("2 nodes have no name", "1 of their relations", "mark, since", "type stays 'Person'"):
         assert part in said
     assert adopt_neo4j_memory(graph.scope).revision == 0
     assert graph.query(_SUM) == before

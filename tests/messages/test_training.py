@@ -145,6 +145,31 @@ def test_answers_sampled_with_other_tools_are_in_other_samples(history: MessageG
     assert [[m.get("weight") for m in sample["messages"]] for sample in samples] == [[None, 0, None, 1], [None, 1]]
 
 
+def test_an_answer_has_the_tools_of_the_calls_that_were_asked_for(history: MessageGraph) -> None:
+    tools = [{"type": "function", "function": {"name": "clock"}}]
+    history.append(u("1"))
+    history.append(a("2"), metadata={"model": "small", "parameters": {"tools": tools}})
+    history.attach(1, {"model": "large"})
+    offered = {
+        model: [sample.get("tools") for sample in history.training_data(model=model)]
+        for model in (None, "small", "large")
+    }
+    assert offered == {None: [tools], "small": [tools], "large": [None]}
+
+
+def test_an_answer_of_two_models_was_stored_when_the_one_that_is_asked_for_gave_it() -> None:
+    day = datetime(2026, 7, 1, tzinfo=UTC)
+    kept = [
+        Attachment("m", {"model": model}, at=(day + timedelta(days=number)).isoformat())
+        for number, model in enumerate(["small", "large"])
+    ]
+    later = day + timedelta(hours=12)
+    assert AnswerFilter("small", since=later).refuse(kept, kept[0].at) == "another time"
+    assert AnswerFilter("large", since=later).refuse(kept, kept[0].at) is None
+    assert AnswerFilter("large", until=later).refuse(kept, kept[0].at) == "another time"
+    assert AnswerFilter(since=later).select(kept) == kept[1:]
+
+
 def test_a_row_can_be_changed_without_the_others(history: MessageGraph) -> None:
     history.extend([u("1"), a("2"), u("3"), a("4")])
     [sample] = history.training_data().samples
