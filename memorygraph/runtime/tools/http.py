@@ -5,6 +5,7 @@ A call runs in an event loop of its own thread: so its time limit holds, and the
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
@@ -36,6 +37,9 @@ _VERBS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 _OUR_HEADERS = re.compile(
     r"host|content-length|transfer-encoding|connection|upgrade|te|trailer|expect|keep-alive|proxy-.*", re.IGNORECASE
 )
+
+# What Python decodes by these names is no body: it fails whatever is asked of it, or takes hours for 10 MB.
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 
 
 class HttpTool(ImportedTool):
@@ -264,7 +268,7 @@ def decode_body(headers: Mapping[str, str], payload: bytes) -> Any:
         with suppress(ValueError):  # what is not what it says is still a text
             return parse_json(payload, strict=True)
     charset = re.search(r"charset=\"?([\w.:-]+)", content_type)
-    try:
-        return payload.decode(charset[1] if charset else "utf-8", "replace")
-    except LookupError:
-        return payload.decode("utf-8", "replace")
+    with suppress(LookupError):
+        if charset and codecs.lookup(charset[1]).name not in _NO_CHARSETS:
+            return payload.decode(charset[1], "replace")
+    return payload.decode("utf-8", "replace")

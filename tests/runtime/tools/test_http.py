@@ -74,7 +74,7 @@ class Answers(BaseHTTPRequestHandler):
         self.send(200, "größer".encode("latin-1"), Content_Type="text/plain; charset=latin-1")
 
     def answer_bad_charset(self, _: bytes) -> None:
-        self.send(200, b"a\xff", Content_Type="text/plain; charset=nonesuch")
+        self.send(200, b"a\xff", Content_Type=f"text/plain; charset={self.path.partition('?')[2]}")
 
     def answer_bad_json(self, _: bytes) -> None:
         self.send(200, b"{NaN", Content_Type="application/json")
@@ -235,7 +235,13 @@ def test_delete(tool: ImportedTool) -> None:
 
 @pytest.mark.parametrize(
     ("path", "value"),
-    [("text", "größer"), ("bad_charset", "a\ufffd"), ("bad_json", "{NaN"), ("deep", "[" * 200_000), ("nothing", None)],
+    [
+        ("text", "größer"),
+        *((f"bad_charset?{name}", "a\ufffd") for name in ("nonesuch", "hex", "idna", "punycode", "undefined")),
+        ("bad_json", "{NaN"),
+        ("deep", "[" * 200_000),
+        ("nothing", None),
+    ],
 )
 def test_what_is_no_json_is_a_text(path: str, value: str, tool: ImportedTool) -> None:
     assert tool.call("get", [path]).value == value
