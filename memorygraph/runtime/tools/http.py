@@ -39,7 +39,7 @@ _OUR_HEADERS = re.compile(
 )
 
 # What Python decodes by these names is no body: it fails whatever is asked of it, or takes hours for 10 MB.
-_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
+_NO_CHARSETS = frozenset({"idna", "punycode", "undefined"})
 
 
 class HttpTool(ImportedTool):
