@@ -193,7 +193,7 @@ def read_vectors(document: Mapping[str, Any], count: int) -> list[list[float]]:
         items = sorted(document.get("data") or (), key=lambda item: item["index"])
         vectors = [[float(number) for number in item["embedding"]] for item in items]
         found = [item["index"] for item in items]
-    except (TypeError, KeyError, ValueError) as error:
+    except (TypeError, KeyError, ValueError, OverflowError) as error:
         raise ModelError("the model endpoint's embeddings are not lists of numbers") from error
     if found != list(range(count)) or len(set(map(len, vectors))) > 1 or not all(vectors):
         raise ModelError(f"the model endpoint gave {len(vectors)} embeddings for {count} texts, or of several lengths")

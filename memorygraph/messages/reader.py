@@ -214,13 +214,17 @@ class ConversationReader:
                 "or belongs to a subagent; `branch()` continues from it"
             )
 
-    def _with_inner(self, attachments: Sequence[Attachment]) -> list[Attachment]:
-        """Attachments with the conversations of their subagents, each after the attachments inside it."""
+    def _with_inner(self, attachments: Sequence[Attachment], around: tuple[str, ...] = ()) -> list[Attachment]:
+        """Attachments with the conversations of their subagents, each after the attachments inside it.
+
+        `around` are the conversations that they are inside of: one that holds a message equal to the one that it is
+        beside, as where an agent calls itself with the same arguments, holds itself.
+        """
         found: list[Attachment] = []
         for attachment in attachments:
             inner = tuple(self._storage.path(attachment.subgraph)) if attachment.subgraph else ()
-            if inner:
-                found += self._with_inner(self._storage.attachments([entry.id for entry in inner]))
+            if inner and (tip := inner[-1].id) not in around:
+                found += self._with_inner(self._storage.attachments([entry.id for entry in inner]), (*around, tip))
             found.append(replace(attachment, inner=inner))
         return found
 

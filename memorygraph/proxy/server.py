@@ -251,7 +251,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = path_below_base(self.path)
         conversation = proxy.conversation_of(self.headers)
         body = RequestBody(self.rfile, self.headers)
-        api = APIS.get(urlsplit(path).path.rstrip("/")) if self.command == "POST" else None
+        api = APIS.get(path.partition("?")[0].rstrip("/")) if self.command == "POST" else None
         call = WatchedCall(api, admission, conversation, self.headers) if api else None
         headers = proxy.headers_to_send(self.headers, admission, recorded=call is not None)
         sent = call.forward(body) if call else body

@@ -352,6 +352,7 @@ def test_every_failure_is_a_model_error_that_says_what_to_do(answer: ScriptedAns
         '{"data": [{"index": 1, "embedding": [1]}]}',
         '{"data": [{"index": 0, "embedding": []}]}',
         '{"data": [{"index": 0, "embedding": "AAA="}]}',
+        f'{{"data": [{{"index": 0, "embedding": [1{"0" * 400}]}}]}}',
         '{"data": {}}',
         "{}",
     ],

@@ -663,3 +663,10 @@ def test_messages_that_a_slice_keeps_keep_what_is_beside_them(history: MessageGr
     # A message of another list is a new one, and so is one that is not at its place any more.
     history[:] = [*MessageGraph([{**u(), "metadata": {"of": "another"}}]), kept]
     assert [history.metadata(i) for i in range(2)] == [{}, {}]
+
+
+def test_a_conversation_that_holds_the_message_it_is_beside_is_read_once(history: MessageGraph) -> None:
+    history.append(u("1"))
+    history.attach(0, subgraph=[u("1"), a("2")])
+    found = history.attachments(deep=True)
+    assert [[entry.message.text for entry in each.inner] for each in found] == [["1", "2"]] * 2

@@ -254,6 +254,13 @@ def test_a_path_that_no_url_can_hold_is_encoded(proxies: Proxies) -> None:
         assert [request.line.split()[1] for request in upstream.requests] == ["/v1/models/mod%C3%A8le%7F%20"]
 
 
+def test_a_path_that_begins_as_an_address_does_is_passed_on(proxies: Proxies) -> None:
+    with RawUpstream(lambda _: whole(b"{}")) as upstream, RawClient(proxies(upstream.base_url).base_url) as client:
+        client.send("POST", "/v1//[x")
+        client.answer()
+        assert len(upstream.requests) == 1
+
+
 def test_a_stream_that_the_endpoint_breaks_is_broken_for_the_client_and_kept_as_cut(
     proxies: Proxies, graph: MemoryGraph
 ) -> None:

@@ -174,6 +174,7 @@ class Engine:
         self.budget = budget_of_run(self.limits)
         self.surroundings = Surroundings(Scene(self.program, self.graph, self.permissions), self.input)
         self.begun = False  # the listener knows of the run: where it is stored, the database has it
+        self.ended = False  # the listener knows of its end
         self.main: Branch | None = None
         self.start: GraphStart | Undefined = UNDEFINED
         self.result: ConvoGraphResult | None = None
@@ -185,18 +186,20 @@ class Engine:
 
     def run(self) -> ConvoGraphResult:
         """Run the graph to its end. An error is part of the result, and not raised."""
+        failure = None
         try:
-            self.begin().run()
-        except Exception as error:  # noqa: BLE001 - a run never raises: its result says what happened
-            return self.end(error)
+            try:
+                self.begin().run()
+            except Exception as error:  # noqa: BLE001 - a run never raises: its result says what happened
+                failure = error
+            return self.end(failure)
         except BaseException:  # the user interrupts the program: the other branches end, too
             self.stop()
             self.own_asker.close()
-            if self.begun:
+            if self.begun and not self.ended:
                 with suppress(GraphFailure):  # the interrupt is what the caller has to hear of
                     self.tell("interrupted")
             raise
-        return self.end()
 
     def begin(self) -> Branch:
         """Begin the first branch, which takes no step yet."""
@@ -240,6 +243,7 @@ class Engine:
         if error is not None:
             result.fail(error)
         result.run, result.conversation = self.run_id, self.conversation if result.conversed else None
+        self.ended = True
         try:
             self.tell("ended", result)
         except GraphFailure as failure:

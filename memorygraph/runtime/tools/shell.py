@@ -83,6 +83,8 @@ class ShellTool(ImportedTool):
 
 def command_words(text: str) -> list[str]:
     """Split a command into words, as a shell does; a shell's signs mean nothing else."""
+    if "\0" in text or HALF_CHARACTER.search(text):
+        raise MemoryGraphError("a command holds no null character and no half character")
     try:
         return shlex.split(text)
     except ValueError as error:

@@ -388,3 +388,24 @@ def test_what_a_function_set_is_there_when_the_run_goes_on() -> None:
     with scripted("ok") as model:
         result = execute_convo_graph(source, resume=[ConvoStep.from_dict(json.loads(killed.kept))])
     assert (result.error, sent(model)) == (None, [[{"role": "user", "content": "B 1"}]])
+
+
+def test_ctrl_c_during_the_summary_is_told_as_any_other() -> None:
+    heard: list[str] = []
+
+    class Stopped(RunListener):
+        def called(self, step: ConvoStep, call: ModelCall) -> None:
+            if call.purpose == "summary":
+                raise KeyboardInterrupt
+
+        def interrupted(self) -> None:
+            heard.append("interrupted")
+
+        def ended(self, result: ConvoGraphResult) -> None:
+            heard.append("ended")
+
+    with scripted("ok"), pytest.raises(KeyboardInterrupt):
+        execute_convo_graph(
+            "@exit\n> node a\n> user\nHi\n> nodeEnd\n> user\nx\n> goto a", listener=Stopped(), summary=True
+        )
+    assert heard == ["interrupted"]

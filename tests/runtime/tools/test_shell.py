@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memorygraph.errors import MemoryGraphError
 from memorygraph.runtime.permissions import Permissions
 from memorygraph.runtime.tools import ImportedTool, ToolFailure, open_tool, shell
 from tests.examples import mostly_slow
@@ -180,3 +181,9 @@ def test_no_descriptor_is_left_open(folder: Path) -> None:
 def test_failures(uri: str, arguments: list[Any], message: str, folder: Path) -> None:
     with pytest.raises(ToolFailure, match=f"failed: .*{message}"):
         run(uri, folder, *arguments)
+
+
+@pytest.mark.parametrize("uri", ["sh://echo a\0b", "sh://echo \ud800", 'sh://echo "a'])
+def test_an_address_that_is_no_command_is_refused_at_once(uri: str, folder: Path) -> None:
+    with pytest.raises(MemoryGraphError, match="the tool `Sh` cannot be at"):
+        run(uri, folder)
