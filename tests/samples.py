@@ -36,7 +36,7 @@ _SAMPLES: list[tuple[Any, str]] = [
     (1.5, "wish"),
     ([], "entities files groups holds homes items left messages observations passages recalled relations rows"),
     ([], "running times values vectors"),
-    (["a"], "conversations folded formers ids names programs searches transcripts"),
+    (["a"], "conversations folded formers ids names programs searches texts transcripts"),
     (["a", "a"], "role_range speaker_range"),
     (["Node"], "kinds"),
     (["none"], "vector_filters"),

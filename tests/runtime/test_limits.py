@@ -216,3 +216,13 @@ def test_what_was_done_when_it_was_given_up_is_done() -> None:
     budget = RunBudget()
     with budget.active(), ending_when_unwanted(lambda: None):
         budget.cancel("over")
+
+
+def test_a_pipe_counts_the_text_for_each_key_of_its_map() -> None:
+    keys = " ".join(f"a{number}: 1" for number in range(500))
+    doubled = "x = 'zzzzzzzzzz'\n  n = 0\n  while(lt(n 17)) do(\n    x = add(x x)\n    inc(n)\n  )"
+    node = f"> node a\n  > do\n  {doubled}\n  y << x\n  > f(x: number) -> (x)\n"
+    source = f"> define\ny = map({keys})\n\n> user\n1\n{node}> goto a"
+    result = execute_convo_graph(source, limits=RunLimits(max_work=1_000_000))
+    assert isinstance(result.failure, ScriptError)
+    assert result.failure.problems[0].code == "too-much-work"

@@ -122,6 +122,7 @@ class Session:
         for piece in pieces:
             unit.imports.pop(piece.name, None)
             unit.agents.pop(piece.name, None)
+        self._loader.units.clear()  # a file may have been edited since
         self._loader.bind(unit, pieces)
         for piece in pieces:
             self.scope.variables.pop(piece.name, None)

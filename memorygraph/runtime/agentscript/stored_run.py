@@ -15,18 +15,23 @@ from memorygraph.runtime.runs import Event, RunDetails
 
 
 def read_run(namespace: Namespace, id_: str) -> RunDetails:
-    """Read what was stored of a run; one that was killed has its generations, and no calls of agents around them."""
+    """Read what was stored of a run; one that was killed has its generations, and no calls of agents around them.
+
+    So has one whose trace nests too deep to be read: each agent that calls another nests it three levels deeper.
+    """
     [row] = namespace.read("runs/generations", id=id_)
     said = [each.pop("said") for each in row["generations"]]
     generations = [{**each, "result": read_result(each.get("result"))} for each in row["generations"]]
     kept = ("agent", "function", "instruction", "sources", "attempts", "ok", "result")
     steps = [{name: each.get(name) for name in kept} for each in generations]
-    trace = parse_stored_json(row["trace"]) if row["trace"] else [generation_event(each) for each in generations]
+    trace = read_result(row["trace"])
+    if not isinstance(trace, list):
+        trace = [generation_event(each) for each in generations]
     return RunDetails(steps, trace, "\n".join(transcript_parts(trace, iter(said))))
 
 
 def read_result(stored: str | None) -> Any:
-    """The object that a generation gave; a text that is none is left as it is."""
+    """What is stored as JSON; a text that cannot be read is left as it is."""
     try:
         return None if stored is None else parse_stored_json(stored)
     except UnreadableRecord:

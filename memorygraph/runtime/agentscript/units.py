@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import unquote
 
 from memorygraph.errors import MemoryGraphError, ScriptError, Source
 from memorygraph.graph.loads import Provenance
@@ -46,6 +47,7 @@ class UnitLoader:
     graph: GraphClient | None
     provenance: Provenance | None = None  # of what the memories write
     tools: list[ImportedTool] = field(default_factory=list)
+    units: dict[Path, Unit | ScriptError] = field(default_factory=dict)  # each file is read once, by whomever imported
 
     def load(
         self, program: AgentScriptProgram, folder: Path, files: tuple[Path, ...] = (), *, entry: bool = True
@@ -69,7 +71,7 @@ class UnitLoader:
             try:
                 unit.imports[imported.name] = self.open_import(imported, unit.folder, files)
             except ScriptError as error:
-                problems += error.problems
+                problems += [problem for problem in error.problems if problem not in problems]
             except (MemoryGraphError, OSError) as error:
                 if self.graph is None and isinstance(error, Refused):
                     continue
@@ -97,7 +99,7 @@ class UnitLoader:
             case "memory":
                 return open_memory(name, uri, folder, self.graph, self.permissions, self.provenance)
         anywhere = "file" in self.permissions.tools
-        path = inside(self.root, str(folder / uri.removeprefix("file://")), anywhere=anywhere)
+        path = inside(self.root, str(folder / unquote(uri.removeprefix("file://"))), anywhere=anywhere)
         require_plain(path)
         return read_data(path) if imported.kind == "file" else self.load_agent(name, path, files)
 
@@ -106,8 +108,15 @@ class UnitLoader:
         if path in files:
             circle = " → ".join(file.name for file in (*files[files.index(path) :], path))
             raise MemoryGraphError(f"the imports go in a circle: {circle}")
-        program = parse(read_script(path), "agentscript", file=str(path))
-        unit = self.load(program, path.parent, (*files, path), entry=False)
+        if path not in self.units:
+            try:
+                program = parse(read_script(path), "agentscript", file=str(path))
+                self.units[path] = self.load(program, path.parent, (*files, path), entry=False)
+            except ScriptError as error:
+                self.units[path] = error
+        unit = self.units[path]
+        if isinstance(unit, ScriptError):
+            raise unit
         if name not in unit.agents:
             known = ", ".join(f"`{name}`" for name in unit.agents) or "none"
             raise MemoryGraphError(f"{path.name} has no agent `{name}`; its agents: {known}")

@@ -227,7 +227,11 @@ class Evaluator:
                 last = target
                 continue
             for key, value in target.items():
-                last = join_texts(last.split(key), "" if value is None else render_value(value)) if key else last
+                scope.work.spend()
+                scope.work.spend_reading((last,))
+                if key and key in last:
+                    replaced = join_texts(last.split(key), "" if value is None else render_value(value))
+                    last = scope.work.spend_on(replaced)
         return last
 
     def prompt(self, prompt: syntax.InlinePrompt, scope: ConvoScope) -> Any:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import wait
 from dataclasses import dataclass
+from functools import partial
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memorygraph.compiler.convo import AUTO, NEXT, GraphNode, Route, tag_of
 from memorygraph.languages.convo.syntax import Template
+from memorygraph.limits import begin_apart
 from memorygraph.runtime.convo.prompts import (
     JSON_MODE,
     JUDGEMENT,
@@ -87,12 +90,15 @@ class Crossing:
         if not prompts:
             return {}
 
+        turns = BoundedSemaphore(MAX_CALLS_AT_ONCE)
+
         def ask(index: int) -> bool:
             key = f"{JUDGEMENT_KEY}{index}"
-            return read_judgement(self.ask(key, prompts[index], routes[index].model, JUDGEMENT)) is True
+            with turns:
+                return read_judgement(self.ask(key, prompts[index], routes[index].model, JUDGEMENT)) is True
 
-        with ThreadPoolExecutor(min(len(prompts), MAX_CALLS_AT_ONCE), "memorygraph-route") as pool:
-            answers = {index: pool.submit(ask, index) for index in prompts}
+        answers = {index: begin_apart(partial(ask, index)) for index in prompts}
+        wait(answers.values())
         held = dict.fromkeys(prompts, False)
         for index, answer in answers.items():
             held[index] = answer.result()

@@ -200,7 +200,7 @@ def all_steps(result: ConvoGraphResult) -> list[ConvoStep]:
 
 def step_event(step: ConvoStep) -> Event:
     """A step as an event of the trace."""
-    return {"kind": "step", "data": to_plain({**step.as_dict(), "warnings": step.warnings})}
+    return {"kind": "step", "data": {**step.as_plain(), "warnings": step.warnings}}
 
 
 def step_summary(step: ConvoStep) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from memorygraph.llm.structured import documents, without_thoughts
 from memorygraph.runtime.convo.transcript import RunRecord, TranscriptEntry, transcript_text, wire_messages
 from memorygraph.runtime.convo.types import read_types, write_types
 from memorygraph.runtime.convo.values import UNDEFINED, Undefined, excerpt, to_plain
+from memorygraph.runtime.values import ValueProblem
 
 JUDGEMENT_KEY = "route "  # how the keys of calls begin that ask whether a condition holds
 JUDGEMENTS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
@@ -174,6 +175,18 @@ class ConvoStep(RunRecord):
                 for made in calls
             ),
         ]
+
+    def as_plain(self) -> dict[str, Any]:
+        """The step as JSON data: each of its calls may be as large as a value, and so may all that is beside them.
+
+        Raises:
+            GraphFailure: it holds more than that.
+        """
+        whole = self.as_dict()
+        try:
+            return {**to_plain({**whole, "calls": []}), "calls": [to_plain(call) for call in whole["calls"]]}
+        except ValueProblem as error:
+            raise GraphFailure(f"the step at `{self.node}` cannot be kept: {error}", error.code) from error
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> ConvoStep:

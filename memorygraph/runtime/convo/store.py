@@ -228,7 +228,7 @@ class ConvoRunStore(RunListener):
         key = (step.branch, step.index)
         if key not in self._kept or not self._kept[key].misses_calls_only(step):
             return False
-        line = write_line({"branch": step.branch, "index": step.index, "call": call.as_dict()}, step.node)
+        line = write_line({"branch": step.branch, "index": step.index, "call": to_plain(call.as_dict())}, step.node)
         journaled = self._journal.append(line)
         if journaled:
             self._behind[key] = step
@@ -373,13 +373,13 @@ def measure_progress(state: Mapping[str, Any]) -> tuple[int, ...]:
 
 def write_state(step: ConvoStep) -> str:
     """Write a step as JSON, as deep as it can be read again."""
-    return write_line(step.as_dict(), step.node)
+    return write_line(step.as_plain(), step.node)
 
 
-def write_line(data: dict[str, Any], node: str) -> str:
+def write_line(plain: dict[str, Any], node: str) -> str:
     """Write a part of the record of a run as JSON; the node is named where it nests too deep to be read again."""
     try:
-        text = json.dumps(to_plain(data))
+        text = json.dumps(plain)
         check_json_depth(text, MAX_STORED_JSON_DEPTH)
     except (json.JSONDecodeError, RecursionError) as error:
         message = f"a value of the step at `{node}` nests more than {MAX_JSON_DEPTH} levels deep; make it flatter"

@@ -2,9 +2,9 @@
 
 Another namespace than that has to be allowed by its name.
 An object with `id`, or with `name` and `data`, and no other fields than these, is that node, and is added or updated.
-Where a model wrote the id, the node is updated only if the program has read or added it in this run. Any other object
-becomes a node of its own, with itself as JSON for its data. So `search` finds all of it, and it is exported as
-ContextScript.
+Where a model wrote the id, the node is updated only if the program has read or added it by this import in this run.
+Any other object becomes a node of its own, with itself as JSON for its data. So `search` finds all of it, and it is
+exported as ContextScript.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class GraphMemory(ImportedMemory):
         if identifier in self._read or find_node(self._graph.scope, identifier) is None:
             return
         raise MemoryGraphError(
-            f"a model wrote the id `{identifier}`, which is that of a node that this run has not read: find it with "
-            "`query` or `recall` before, or add the record under an id of the program's"
+            f"a model wrote the id `{identifier}`, which is that of a node that `{self.name}` has not read in this "
+            "run: find it with its `query` or `recall` before, or add the record under an id of the program's"
         )
 
     def query(self, filter: Any = None) -> MemoryResult:  # noqa: A002 - the name users read
@@ -170,7 +170,7 @@ class GraphMemory(ImportedMemory):
         while rows:
             require_running()
             at = {side: rows[-1]["id"]}
-            rows = self._graph.scope.read(query, prefix=PREFIX, text=wanted.text or "", limit=PAGE, **at)
+            rows = self._graph.scope.read(query, prefix=PREFIX, texts=wanted.written_texts(), limit=PAGE, **at)
             yield from rows
             rows = rows if len(rows) == PAGE else []
 

@@ -123,8 +123,12 @@ def append_line(path: Path, line: bytes) -> None:
                 stream.truncate(start)
             else:
                 line = b"\n" + line
-        stream.seek(0, os.SEEK_END)
+        end = stream.seek(0, os.SEEK_END)
         rest = memoryview(line)
-        while rest:  # a disk that is nearly full takes a part of it, and refuses the rest
-            rest = rest[stream.write(rest) :]
+        try:
+            while rest:  # a disk that is nearly full takes a part of it, and refuses the rest
+                rest = rest[stream.write(rest) :]
+        except OSError:
+            stream.truncate(end)
+            raise
         os.fsync(stream.fileno())

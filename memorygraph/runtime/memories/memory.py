@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from memorygraph.context.origins import copy_value
-from memorygraph.context.rendering import compact
+from memorygraph.context.rendering import compact, quoted
 from memorygraph.errors import MemoryGraphError
 from memorygraph.json_text import parse_json
 from memorygraph.runtime.imports import CallResult, Imported
@@ -53,7 +53,8 @@ class ImportedMemory(Imported[MemoryResult]):
 class Filter:
     """Which records a query wants: all that is given must hold.
 
-    `text` is somewhere in its JSON text, whatever the case; `kind` and each field of `where` equal the record's.
+    `text` is somewhere in a text of it, or in its JSON text, whatever the case; `kind` and each field of `where` equal
+    the record's.
     """
 
     kind: str | None = None
@@ -76,7 +77,15 @@ class Filter:
 
     def matches(self, record: Any) -> bool:
         """Whether a record is wanted."""
-        return self.fits(record) and (self.text is None or self.text.lower() in compact(record).lower())
+        if not self.fits(record):
+            return False
+        told = compact(record).lower() if self.text else ""
+        return any(text.lower() in told for text in self.written_texts())
+
+    def written_texts(self) -> list[str]:
+        """The text, empty where all are wanted, as it is and, if that differs, as it stands within JSON."""
+        text = self.text or ""
+        return [*dict.fromkeys((text, quoted(text)[1:-1]))]
 
     def fits(self, record: Any) -> bool:
         """Whether a record is wanted, as far as its fields can tell."""

@@ -48,7 +48,8 @@ class HttpTool(ImportedTool):
     The body is the JSON value if the server says that it is JSON, none if it is empty, and else the text. A body that
     is sent is JSON, or a text as it is. A status of 400 or more is a failure. `request({method, path, query, headers,
     body})` gives `{status, headers, body}`, whatever the status. An answer has 30 seconds and 10 MB. Redirects of a
-    GET are followed as far as they stay on the same host and port and below the same path. The name of the host leads
+    GET are followed as far as they stay on the same host and port and below the same path, those of other methods are
+    not: `request` gives them, and for the rest they are a failure. The name of the host leads
     where it led at the run's first call, and not to this machine unless it is a name of it; where the environment names
     a proxy for it, the proxy says where it leads.
     """
@@ -100,9 +101,10 @@ class HttpTool(ImportedTool):
         self._stack.close()
 
     def exchange_body(self, verb: str, path: Any, *, query: Any = None, body: Any = None) -> ToolResult:
-        """Send a request, and give the body of the answer; a status of 400 or more is a failure."""
+        """Send a request, and give the body of the answer; a redirect and a status of 400 or more are failures."""
         result = self.exchange(verb, path, query=query, body=body)
         answer = result.value
+        refuse_redirect(verb, answer)
         if answer["status"] >= 400:
             shown = answer["body"] if isinstance(answer["body"], str) else compact(answer["body"])
             raise MemoryGraphError(f"the status is {answer['status']}: {shown[:MAX_SHOWN_CHARS]}")
@@ -149,17 +151,15 @@ class HttpTool(ImportedTool):
                 for _ in range(MAX_REDIRECTS + 1):
                     response = await client.send(request, stream=True)
                     try:
-                        if response.next_request is None:
+                        if response.next_request is None or request.method not in {"GET", "HEAD"}:
                             return response.status_code, response.headers, await read_payload(response)
-                        request = self.check_redirect(request, response.next_request)
+                        request = self.check_redirect(response.next_request)
                     finally:
                         await response.aclose()
         raise MemoryGraphError(f"it was redirected more than {MAX_REDIRECTS} times")
 
-    def check_redirect(self, request: httpx2.Request, redirected: httpx2.Request) -> httpx2.Request:
+    def check_redirect(self, redirected: httpx2.Request) -> httpx2.Request:
         """Return the request of a redirect, if it may be followed."""
-        if request.method not in {"GET", "HEAD"}:
-            raise MemoryGraphError(f"the answer to a {request.method} is a redirect, which is not followed")
         try:
             self.require_below(redirected.url)
         except MemoryGraphError:
@@ -174,6 +174,12 @@ class HttpTool(ImportedTool):
         here = url.scheme == base.scheme and address_of(str(url)) == self.address and not url.userinfo
         if not here or climbs(path) or not (path == root or path.startswith(f"{root}/")):
             raise MemoryGraphError(f"{url.copy_with(query=None)} is not below {self.uri}")
+
+
+def refuse_redirect(verb: str, answer: Mapping[str, Any]) -> None:
+    """Refuse a redirect as an answer: those of a GET were followed, and where others lead is not for us to choose."""
+    if verb != "GET" and 300 <= answer["status"] < 400 and "location" in answer["headers"]:
+        raise MemoryGraphError(f"the answer to a {verb} is a redirect, which is not followed")
 
 
 def require_base(url: str) -> Address:

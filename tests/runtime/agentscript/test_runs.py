@@ -418,3 +418,15 @@ def test_a_model_may_add_nodes_and_a_program_update_any(known: MemoryGraph) -> N
 def test_what_is_no_place_of_an_item_is_said(index: float) -> None:
     with pytest.raises(ValueProblem, match=r"there is no item .* in a list of 1; the first is 0"):
         get_item(["a"], index)
+
+
+def test_a_run_of_agents_that_call_agents_at_any_depth_can_be_read(graph: MemoryGraph) -> None:
+    agent = 'agent A{} {{ model M role "R" description "D" main func() {{ return {} }} }}'
+    asks = agent.format(0, 'generate({ input: "Go" }) { return { text string } }')
+    calls = " ".join(agent.format(number, f"A{number - 1}()") for number in range(1, 120))
+    last = f"main {agent.format(120, 'A119()')}"
+    with scripted('{"text": "x"}'):
+        result = graph.run(f'import llm M from "openai://m" {asks} {calls} {last}')
+    stored = graph.stored_run(result.run)
+    assert [step["agent"] for step in stored.steps] == ["A0"]
+    assert "> user\nInstruction:\nGo" in stored.transcript

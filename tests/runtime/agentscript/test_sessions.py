@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from memorygraph import MemoryGraph, ScriptError
 from memorygraph.runtime.agentscript.session import Session
+from memorygraph.scripts import read_script
 
 BEGUN = """
 import llm M from "openai://m"
@@ -161,4 +163,27 @@ def test_a_model_is_set_before_it_is_called(graph: MemoryGraph) -> None:
     session.execute('import llm M from "openai://m"')
     session.execute("model M")
     assert session.execute(asks) == [{"n": 0}]
+    session.close()
+
+
+def test_a_file_is_read_once_for_all_ways_to_it_and_anew_for_each_entry(
+    graph: MemoryGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def note(path: Path) -> str:
+        read.append(path)
+        return read_script(path)
+
+    monkeypatch.setattr("memorygraph.runtime.agentscript.units.read_script", note)
+    for number in range(10):
+        imports = "\n".join(f'import agent {name}{number + 1} from "{number + 1}.as"' for name in "AB") * (number < 9)
+        agents = "\n".join(f"agent {name}{number} {{ main func() {{ return {number} }} }}" for name in "AB")
+        (tmp_path / f"{number}.as").write_text(f"{imports}\n{agents}")
+    session = Session(graph, folder=tmp_path)
+    session.execute('import agent A0 from "0.as"')
+    assert sorted(read) == sorted(tmp_path.glob("*.as"))
+    (tmp_path / "0.as").write_text("agent A0 { main func() { return 7 } }")
+    session.execute('import agent A0 from "0.as"')
+    assert session.execute("A0()") == [7]
     session.close()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from contextlib import suppress
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,7 +17,7 @@ from memorygraph.llm.model import OPENAI_HOST
 from memorygraph.runtime.convo.controller import Conversation, ConvoGraphController, convo_graph, execute_convo_graph
 from memorygraph.runtime.convo.engine import RunListener
 from memorygraph.runtime.convo.steps import ConvoGraphResult, ConvoStep, ModelCall
-from memorygraph.scripted.replies import Failure, Request, ScriptedAnswer
+from memorygraph.scripted.replies import Failure, Reply, Request, ScriptedAnswer
 from tests.runtime.convo.model import scripted, sent, tool
 
 SOURCE = """
@@ -409,3 +413,23 @@ def test_ctrl_c_during_the_summary_is_told_as_any_other() -> None:
             "@exit\n> node a\n> user\nHi\n> nodeEnd\n> user\nx\n> goto a", listener=Stopped(), summary=True
         )
     assert heard == ["interrupted"]
+
+
+def test_after_ctrl_c_the_process_does_not_wait_for_the_judges_of_routes() -> None:
+    asked, stopped = Event(), Event()
+
+    def judge(_: Request) -> Reply:
+        asked.set()
+        stopped.wait(60)
+        return Reply('{"value": true}')
+
+    source = "@to b It is good\n@to b It is short\n> node a\n> f() -> (1)\n> node b\n> f() -> (2)\n> goto a"
+    code = f"import memorygraph; memorygraph.execute_convo_graph({source!r})"
+    with scripted(judge), subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert asked.wait(60)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=20)
+        finally:
+            stopped.set()
+    assert said.endswith("KeyboardInterrupt\n")

@@ -491,3 +491,22 @@ def test_a_step_at_which_a_fork_fails_is_stored_with_its_error(graph: MemoryGrap
     with scripted(["R"]) as model:
         result = graph.run(FORK, language="convo", resume="last")
     assert ({step["node"] for step in result.steps}, len(model.requests)) == ({"start", "left", "right"}, 1)
+
+
+def test_the_calls_of_a_step_may_be_larger_together_than_a_value(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorygraph.runtime.convo.values.MAX_TEXT_CHARACTERS", 8000)
+    with scripted(lambda request: f"rated {request.prompt}"):
+        result = graph.run(LOOP, list(range(48)), language="convo")
+    assert len(result.trace[0]["data"]["calls"]) == 48
+    assert graph.stored_run(result.run).trace == result.trace
+
+
+def test_a_run_whose_step_is_too_large_to_be_kept_has_failed(
+    graph: MemoryGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memorygraph.runtime.convo.values.MAX_TEXT_CHARACTERS", 500)
+    with scripted("a rating"), pytest.raises(MemoryGraphError, match="the step at `a` cannot be kept"):
+        graph.run(LOOP, list(range(100)), language="convo")
+    assert [run.status for run in graph.runs()] == ["failed"]

@@ -110,6 +110,13 @@ def test_a_filter(wanted: Any, found: list[int], full: ImportedMemory) -> None:
     assert texts(full, wanted) == [FACTS[number]["text"] for number in found]
 
 
+@pytest.mark.parametrize("text", ['she said "Hi', 'Hi"\nand', "\\left", "a\u2028B"])
+def test_a_filter_finds_what_json_writes_in_another_way(text: str, memory: ImportedMemory) -> None:
+    call(memory, "add", {"text": "other"})
+    call(memory, "add", {"text": 'She said "hi"\nand \\left a\u2028b'})
+    assert len(texts(memory, {"text": text})) == 1
+
+
 @pytest.mark.parametrize(
     ("method", "arguments", "message"),
     [
@@ -290,9 +297,12 @@ class TestJsonLines:
         call(memory, "add", FACTS[1])
         assert texts(memory) == [FACTS[1]["text"], FACTS[0]["text"]]
 
-    def test_a_record_that_a_full_disk_takes_a_part_of_is_refused(self, memory: ImportedMemory, path: Path) -> None:
+    @pytest.mark.parametrize("taken", [1, 20, 60])
+    def test_a_record_that_a_full_disk_takes_a_part_of_is_refused(
+        self, taken: int, memory: ImportedMemory, path: Path
+    ) -> None:
         call(memory, "add", FACTS[0])
-        with max_file_bytes(path.stat().st_size + 60), pytest.raises(MemoryFailure, match="too large"):
+        with max_file_bytes(path.stat().st_size + taken), pytest.raises(MemoryFailure, match="too large"):
             call(memory, "add", FACTS[1])
         assert texts(memory) == [FACTS[0]["text"]]
         call(memory, "add", FACTS[2])

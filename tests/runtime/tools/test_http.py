@@ -332,7 +332,9 @@ def test_only_a_get_is_redirected(method: str, tool: ImportedTool, site: Site) -
     site.redirects = {"/v1/a": "/v1/b"}
     with pytest.raises(ToolFailure, match=f"the answer to a {method.upper()} is a redirect"):
         tool.call(method, ["a"])
-    assert site.paths == ["/v1/a"]
+    answer = tool.call("request", [{"method": method, "path": "a"}]).value
+    assert (answer["status"], answer["headers"]["location"]) == (302, "/v1/b")
+    assert site.paths == ["/v1/a", "/v1/a"]
 
 
 @pytest.mark.parametrize(
