@@ -24,7 +24,7 @@ def read_run(namespace: Namespace, id_: str) -> RunDetails:
     generations = [{**each, "result": read_result(each.get("result"))} for each in row["generations"]]
     kept = ("agent", "function", "instruction", "sources", "attempts", "ok", "result")
     steps = [{name: each.get(name) for name in kept} for each in generations]
-    trace = read_result(row["trace"])
+    trace = read_result(row["trace"] or None)
     if not isinstance(trace, list):
         trace = [generation_event(each) for each in generations]
     return RunDetails(steps, trace, "\n".join(transcript_parts(trace, iter(said))))
