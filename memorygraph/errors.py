@@ -147,6 +147,7 @@ class Source:
         self.text = text
         self.file = file
         self.first_line = first_line
+        self._line = (0, "")  # where the last line began of which there was a problem, and its text
 
     @cached_property
     def _line_starts(self) -> list[int]:
@@ -157,12 +158,19 @@ class Source:
         index = bisect_right(self._line_starts, offset) - 1
         return self.first_line + index, offset - self._line_starts[index] + 1
 
+    def line_at(self, start: int) -> str:
+        """The line that begins at an offset; all problems of one line share its text, which may be the whole script."""
+        known, line = self._line
+        if known != start or not line:
+            end = self.text.find("\n", start)
+            line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+            self._line = (start, line)
+        return line
+
     def problem(self, message: str, code: str, span: Span) -> Problem:
         """A problem at a span of this source."""
         line, column = self.position(span.start)
-        start = span.start - (column - 1)
-        end = self.text.find("\n", start)
-        source_line = self.text[start : end if end >= 0 else len(self.text)].rstrip("\r")
+        source_line = self.line_at(span.start - (column - 1))
         length = max(1, min(span.end - span.start, len(source_line) - column + 1))
         return Problem(printable(message), code, self.file, line, column, length, source_line)
 

@@ -319,7 +319,9 @@ class _Compiler:
             for part in _parts(abandoned):
                 self._queries.append(CYPHER["contextscript/delete-unobserved"](namespace=self._namespace, ids=part))
         problems = sorted((*self._program.problems, *cut_problems(self._problems)), key=lambda p: (p.line, p.column))
-        return Compiled(tuple(self._queries), tuple(problems), tuple(self._warnings), frozenset(self._unknown))
+        return Compiled(
+            tuple(self._queries), tuple(problems), tuple(cut_problems(self._warnings)), frozenset(self._unknown)
+        )
 
     @singledispatchmethod
     def add(self, statement: syntax.GraphStatement) -> None:
@@ -410,7 +412,8 @@ class _Compiler:
         how = f"went with its node `{symbol.deleted_with}`" if symbol.deleted_with else "was already deleted"
         span = self._program.argument_span(statement, "id")
         text = f"`{statement.id}` {how} at line {line}; nothing is left to delete"
-        self._warnings.append(self._program.source.problem(text, "already-deleted", span))
+        if len(self._warnings) <= MAX_PROBLEMS:
+            self._warnings.append(self._program.source.problem(text, "already-deleted", span))
 
     def _declared_here(self, identifier: str) -> Symbol:
         """The symbol that a declaration meets; after most deletions it opens a new batch."""

@@ -80,6 +80,12 @@ def test_a_hundred_problems_are_enough(language: str, text: str, line: int) -> N
     assert (problems[-1].code, problems[-1].line) == ("too-many-problems", line)
 
 
+def test_a_hundred_warnings_are_enough_and_share_the_text_of_their_line() -> None:
+    warnings = MemoryGraph.find_warnings('Node(node_id="a", name="A", data="");' + "del(id=a);" * 1000)
+    assert [warning.code for warning in warnings] == ["already-deleted"] * 100 + ["too-many-problems"]
+    assert len({id(warning.source_line) for warning in warnings}) == 1
+
+
 def test_statements_are_equal_wherever_they_stand() -> None:
     first, second = parse('Node(node_id="a", name="A"); Node(name="A", node_id="a");').statements
     assert first == second
