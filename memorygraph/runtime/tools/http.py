@@ -49,9 +49,9 @@ class HttpTool(ImportedTool):
     is sent is JSON, or a text as it is. A status of 400 or more is a failure. `request({method, path, query, headers,
     body})` gives `{status, headers, body}`, whatever the status. An answer has 30 seconds and 10 MB. Redirects of a
     GET are followed as far as they stay on the same host and port and below the same path, those of other methods are
-    not: `request` gives them, and for the rest they are a failure. The name of the host leads
-    where it led at the run's first call, and not to this machine unless it is a name of it; where the environment names
-    a proxy for it, the proxy says where it leads.
+    not: `request` gives them, and for the rest they are a failure. The name of the host leads where it led at the run's
+    first call, and not to this machine unless it is a name of it; where the environment names a proxy for it, the proxy
+    says where it leads.
     """
 
     METHODS = ("get", "post", "put", "patch", "delete", "request")
@@ -104,7 +104,8 @@ class HttpTool(ImportedTool):
         """Send a request, and give the body of the answer; a redirect and a status of 400 or more are failures."""
         result = self.exchange(verb, path, query=query, body=body)
         answer = result.value
-        refuse_redirect(verb, answer)
+        if is_redirect(verb, answer):
+            raise MemoryGraphError(f"the answer to a {verb} is a redirect, which is not followed")
         if answer["status"] >= 400:
             shown = answer["body"] if isinstance(answer["body"], str) else compact(answer["body"])
             raise MemoryGraphError(f"the status is {answer['status']}: {shown[:MAX_SHOWN_CHARS]}")
@@ -176,10 +177,9 @@ class HttpTool(ImportedTool):
             raise MemoryGraphError(f"{url.copy_with(query=None)} is not below {self.uri}")
 
 
-def refuse_redirect(verb: str, answer: Mapping[str, Any]) -> None:
-    """Refuse a redirect as an answer: those of a GET were followed, and where others lead is not for us to choose."""
-    if verb != "GET" and 300 <= answer["status"] < 400 and "location" in answer["headers"]:
-        raise MemoryGraphError(f"the answer to a {verb} is a redirect, which is not followed")
+def is_redirect(verb: str, answer: Mapping[str, Any]) -> bool:
+    """Whether an answer leads elsewhere, and was not followed: those of a GET were."""
+    return verb != "GET" and 300 <= answer["status"] < 400 and "location" in answer["headers"]
 
 
 def require_base(url: str) -> Address:

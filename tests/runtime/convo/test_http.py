@@ -184,7 +184,7 @@ def test_redirects_stay_on_the_host(service: Service, serve: Callable[[], Servic
     assert run("httpGet('{{url}}/near')", service, allowed) == "found"
     with pytest.raises(ScriptError, match="and is not followed"):
         run("httpGet('{{url}}/far')", service, allowed)
-    with pytest.raises(ScriptError, match="the answer to a POST is a redirect"):
+    with pytest.raises(ScriptError, match="`httpPost` failed: the answer to a POST is a redirect"):
         run("httpPost('{{url}}/near' 1)", service, allowed)
     assert other.seen == []
 

@@ -22,7 +22,7 @@ from memorygraph.limits import POLL_S, require_running
 from memorygraph.runtime.convo.builtins.registry import builtin
 from memorygraph.runtime.convo.values import UNDEFINED, excerpt, is_number, name_kind, render_value, to_plain
 from memorygraph.runtime.tools import ToolFailure
-from memorygraph.runtime.tools.http import HttpTool, refuse_redirect
+from memorygraph.runtime.tools.http import HttpTool, is_redirect
 from memorygraph.runtime.values import ValueProblem, require_text
 
 if TYPE_CHECKING:
@@ -185,7 +185,8 @@ def request(method: str, name: str, scope: ConvoScope, *values: Any) -> Any:
     options = {"method": method, "path": path, ("query" if method == "GET" else "body"): sent}
     with closing(HttpTool(name, base, Path(), scope.environment.permissions)) as tool:
         answer = tool.call("request", [options]).value
-    refuse_redirect(method, answer)
+    if is_redirect(method, answer):
+        raise ToolFailure(f"`{name}` failed: the answer to a {method} is a redirect, which is not followed")
     if answer["status"] >= 400:
         body = answer["body"] if isinstance(answer["body"], str) else compact(answer["body"])
         shown = body[:MAX_SHOWN_BODY_CHARACTERS]
