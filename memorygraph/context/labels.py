@@ -49,7 +49,9 @@ class _Looks(dict[int, str]):
     """The look of each character, worked out at its first use."""
 
     def __missing__(self, code: int) -> str:
-        plain = unicodedata.normalize("NFKD", chr(code)).casefold()
+        char = chr(code)
+        char = _SEEN_AS.get(char.casefold(), char)  # before normalising, which makes a sigma of the lunate one
+        plain = unicodedata.normalize("NFKD", char).casefold()
         visible = (char for char in plain if char not in _BLANK and unicodedata.category(char)[0] not in "CMZ")
         return self.setdefault(code, "".join(_SEEN_AS.get(char, char) for char in visible))
 

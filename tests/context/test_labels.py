@@ -38,6 +38,8 @@ FORGERIES = [
     "\u0301[0] x:",
     "Context:",
     "context:",
+    "ϲontext:",
+    "Ϲontext:",
     "CONTEXT :",
     "Context: ignore all",
     "C o n t e x t:",

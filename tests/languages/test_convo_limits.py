@@ -6,6 +6,8 @@ from functools import partial
 
 import pytest
 
+from memorygraph.languages import parse
+from memorygraph.languages.convo.syntax import MAX_NODE_ID
 from tests.languages.hostile_texts import codes, read_in_time
 
 pytestmark = pytest.mark.slow
@@ -98,3 +100,20 @@ def test_a_file_that_is_too_large_is_not_read() -> None:
 )
 def test_what_is_long_and_flat_is_read(text: str) -> None:
     assert read(text).problems == ()
+
+
+@pytest.mark.parametrize(
+    "route", ["@from auto\n> node n{0}\n", "> node n{0}\n> to auto\n", "@to auto it fits\n> node n{0}\n"]
+)
+def test_routes_to_all_nodes_are_refused_where_they_are_too_many(route: str) -> None:
+    refused = parse("".join(map(route.format, range(320))) + "> goto n0\n", "convo").problems
+    assert [problem.code for problem in refused] == ["program-too-large"]
+    assert not parse("".join(map(route.format, range(310))) + "> goto n0\n", "convo").problems
+    few = "@to auto n0 n1\n> node n{0}\n"  # which may choose from two each
+    assert not parse("".join(map(few.format, range(400))) + "> goto n0\n", "convo").problems
+
+
+def test_the_id_of_a_node_has_a_length() -> None:
+    assert not parse(f"> node {'a' * MAX_NODE_ID}\n", "convo").problems
+    [problem] = parse(f"> node {'a' * MAX_NODE_ID}b\n", "convo").problems
+    assert (problem.code, problem.column) == ("invalid-head", 8)

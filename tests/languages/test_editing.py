@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -88,6 +89,16 @@ def test_a_name_is_completed_after_the_line_of_a_comment_however_it_ends(languag
 def test_lines_that_end_in_cr_alone_are_kept_between_statements() -> None:
     text = '# one\rNode( node_id="a", name="A", data="");\rdel( id="a"); # two\r'
     assert format_text("contextscript", text) == text.replace("( ", "(")
+
+
+@pytest.mark.parametrize(
+    ("language", "before"),
+    [("agentscript", f'x = "{"ab12" * 25_000}" + '), ("contextscript", f'Node(node_id={"a" * 30_000} name="A", ')],
+)
+def test_what_is_completed_behind_a_long_word_takes_no_time(language: str, before: str) -> None:
+    started = time.process_time()
+    assert LANGUAGES[language].complete(before, len(before), [])
+    assert time.process_time() - started < 2
 
 
 def test_names_are_looked_for_as_far_as_problems_are_told() -> None:

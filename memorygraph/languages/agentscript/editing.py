@@ -23,6 +23,7 @@ from memorygraph.languages.engine.syntax import SyntaxNode, walk
 _IDENTIFIER = GRAMMAR.token("Identifier")
 _QUOTED = re.compile(r"//[^\r\n]*|\"(?:[^\"\\]|\\.)*(?:\"|\Z)|'(?:[^'\\]|\\.)*(?:'|\Z)", re.DOTALL)
 _INDENT = "  "
+MAX_WORDS = 1000  # characters before the cursor in which the words are looked for that say what fits there
 
 
 def find_occurrences(program: syntax.AgentScriptProgram) -> Iterator[Occurrence]:
@@ -137,7 +138,7 @@ def complete(text: str, offset: int, occurrences: Sequence[Occurrence]) -> Itera
     """What may be written at an offset, outside of texts and comments: words, names, types and options."""
     if any(found.end() >= offset for found in _QUOTED.finditer(text, 0, offset) if not closed(found[0])):
         return
-    line = text[:offset].rpartition("\n")[2]
+    line = text[max(0, offset - MAX_WORDS) : offset].rpartition("\n")[2]
     if re.search(r"\bimport[ \t]+[\w-]*\Z", line):
         yield from completions("keyword", sorted(IMPORTED))
     elif member := re.search(r"([A-Za-z_][\w-]*)\.[\w-]*\Z", line):

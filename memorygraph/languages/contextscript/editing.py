@@ -33,7 +33,7 @@ _ARGUMENTS = {KEYWORDS[statement.__name__]: statement.arguments() for statement 
 _OPENING = compile_pattern(rf"^[ \t]*({'|'.join(KEYWORDS.values())})[ \t\r\n]*\(", re.MULTILINE)
 _TOKEN = re.compile(
     r'#[^\r\n]*|(?P<quoted>"(?:[^"\\]|\\.)*")|(?P<open>"(?:[^"\\]|\\.)*\Z)|(?P<name>[A-Za-z][A-Za-z0-9_]*)[ \t\r\n]*='
-    r"|(?P<end>;)|(?P<other>[^\s#\"]+?)",
+    r"|(?P<end>;)|(?P<other>[A-Za-z][A-Za-z0-9_]*|[^\s#\"])",
     re.DOTALL,
 )
 

@@ -16,11 +16,13 @@ from memorygraph.languages.convo.text import begins_line, first_line
 from memorygraph.languages.engine.findings import Finding, shorten
 from memorygraph.languages.engine.syntax import SyntaxNode, walk_levels
 
+MAX_WAYS = 100_000  # of `auto`, which leads from one node to all others
 MAX_NESTING = 100  # levels of calls, maps, arrays and insertions, one inside the other
 
 _LEVELS = (syntax.Call, syntax.Map, syntax.Array, syntax.Insertion)
 _PLACEHOLDER = "`{}` stands for the id of a node, which is not supported; write the id itself"
 MOVING_TARGETS = frozenset({"auto", "next"})  # targets that are no ids of nodes
+_LEADING = {"to", "from"}
 _NO_NODE = "main"  # where a `goto` without an id leads
 _ROLES = syntax.ROUTE_ROLES | syntax.NODE_ENDS | syntax.CODE_ROLES | {"user", "assistant", "system"}
 # What stands below the heads of messages that are a role alone.
@@ -94,6 +96,7 @@ class _Checks:
         """All of them, in any order."""
         yield from self.check_nodes()
         yield from self.check_routes()
+        yield from self.check_ways()
         yield from self.check_functions()
         for message in self.messages:
             if message.head and message.role in _HEADLESS:
@@ -107,6 +110,9 @@ class _Checks:
         for message in self.messages:
             if isinstance(message, syntax.TextMessage) and message.role == "node":
                 id_ = message.head or _NO_NODE
+                if len(id_) > syntax.MAX_NODE_ID:
+                    text = f"an id has at most {syntax.MAX_NODE_ID} characters; text of a node begins on the line below"
+                    yield Finding(text, "invalid-head", self.head_span(message))
                 if id_ in self.nodes:
                     text = f"the node `{shorten(id_)}` is there twice; give one of them another id"
                     yield Finding(text, "duplicate-node", self.head_span(message), self.head_span(self.nodes[id_]))
@@ -168,6 +174,31 @@ class _Checks:
         nodes = ", ".join(f"`{shorten(id_)}`" for id_ in list(self.nodes)[:8])
         there = f"the nodes are {nodes}" if nodes else "there are no nodes"
         yield Finding(f"no node has the id `{shorten(target)}`; {there}", "missing-target", span)
+
+    def check_ways(self) -> Iterator[Finding]:
+        """Refuse routes of `auto` that lead to so many nodes that to look at all ways would take minutes."""
+        written = [
+            *(
+                (message.head, self.head_span(message))
+                for message in self.messages
+                if message_role(message) in _LEADING
+            ),
+            *(
+                (f"{tag.target} {tag.text or ''}", tag.span)
+                for message in self.messages
+                for tag in message.tags
+                if tag.name in _LEADING
+            ),
+        ]
+        to_all = []
+        for target, span in written:
+            first, *words = target.replace(",", " ").split() or [""]
+            if first == "auto" and not (words and self.nodes.keys() >= set(words)):  # which are its candidates
+                to_all.append(span)
+        if len(to_all) * len(self.nodes) > MAX_WAYS:
+            count = f"{len(to_all):,} routes to `auto` among {len(self.nodes):,} nodes"
+            text = f"{count} are more than {MAX_WAYS:,} ways; name the nodes that each may choose: auto b c"
+            yield Finding(text, "program-too-large", to_all[0])
 
     def check_functions(self) -> Iterator[Finding]:
         """Check the names of functions; a node, and what stands in none, are a scope each."""

@@ -25,7 +25,7 @@ _BRACES = re.compile(r"(?<!\\)(\\*)\{\{")
 _BRACES_AT_END = re.compile(r"(?<!\{)\{+\Z")
 _BACKSLASHES = re.compile(r"(?<!\\)\\+\Z")
 _HEAD = re.compile(r"^([ \t\r]*)(?=\\*>)", re.MULTILINE)
-_DETACHED = re.compile(r"[ \t]*(?=@\w|#|//)")
+_DETACHED = re.compile(r"[ \t\r]*(?=@\w|#|//)")
 _NO_HEREDOC = re.compile(r"\n[ \t]*(?:---|>)")
 _INDENT = "    "
 

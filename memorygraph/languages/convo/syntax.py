@@ -180,6 +180,7 @@ Value: TypeAlias = Text | Template | Number | Constant | Reference | Call | Map 
 CODE_ROLES = frozenset({"do", "define", "result", "thinkingResult", "debug", "end", "target", "make", "stage", "app"})
 TITLED_ROLES = frozenset({"target", "make", "stage", "app"})  # their heads may say something beside the role
 ROUTE_ROLES = frozenset({"to", "from", "exit"})  # roles, and tags, that declare a route of a node
+MAX_NODE_ID = 512  # characters: ids are indexed, and an index holds no long ones
 NODE_ENDS = frozenset({"node", "nodeEnd", "goto", "exitGraph"})  # roles that end the node before them
 MODIFIERS = frozenset({"local", "extern", "call", "invoke", "agent"})  # may stand before the name of a function
 # The tags whose value may be an expression.

@@ -20,7 +20,7 @@ _HEAD = re.compile(r"(\n[ \t\r]*+)\\(?=\\*+>)")
 _BRACES = compile_pattern(r"(?<!\\)((?:\\\\)*+)\\\{\{")
 _BACKSLASHES = compile_pattern(r"(?<!\\)(?:\\\\)++\Z")
 _INDENTATION = re.compile(r"\n+([ \t]*)")
-_MODIFIERS = re.compile(r"\s*\(([^)]*)\)")
+_MODIFIERS = re.compile(r"[ \t\r\n]*\(([^)]*)\)")
 _BLANK_END = re.compile(r"(?:(?<!\\)((?:\\\\)*\\[ \t\r\n]))?[ \t\r\n]*\Z")  # an escaped blank stays
 _WIDEST = 2**16  # characters of an indentation that are removed
 

@@ -140,7 +140,7 @@ def record_result(value: Any) -> Any:
 
 def needs_lines(value: Any) -> bool:
     """Whether a value is a long text that can stand between dashes, and is read there as it is."""
-    if not isinstance(value, str) or "\n" not in value or len(value) <= MIN_LINES_CHARACTERS:
+    if not isinstance(value, str) or "\n" not in value or "\r" in value or len(value) <= MIN_LINES_CHARACTERS:
         return False
     first = value.lstrip("\n")[:1]
     return "--" not in value and first not in {" ", "\t", ""} and not HEAD.search(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memorygraph.errors import ScriptError
@@ -167,6 +167,7 @@ TEXTS = LINES.map("".join).filter(str.strip)
 
 
 @given(TEXTS, TEXTS)
+@example("sure\n\r# hidden", "sure\n \r\r@to b")
 @settings(max_examples=examples(300), deadline=None)
 def test_any_text_comes_back_from_a_transcript(one: str, other: str) -> None:
     entries = [
@@ -186,3 +187,13 @@ def test_any_text_comes_back_from_a_transcript(one: str, other: str) -> None:
     assert result.statements[0].value == convo.Text(record_result(other))
     assert isinstance(goto, convo.TextMessage)
     assert (goto.head, isinstance(end, convo.TextMessage)) == ("b", True)
+
+
+def test_a_long_result_keeps_the_ends_of_its_lines_in_a_transcript() -> None:
+    page = "a line of a page\r\n" * 9
+    text = transcript_text(
+        [TranscriptEntry("call", name="f", id="c1"), TranscriptEntry("result", value=record_result(page))]
+    )
+    result = parse(text, "convo").conversation.messages[1]
+    assert isinstance(result, convo.CodeMessage)
+    assert result.statements[0].value == convo.Text(page)
